@@ -1,0 +1,96 @@
+/* Backends: something that compiles a module and runs it.
+ *
+ * A backend is named by a URI: interp:[?fidelity=literal], cpu:[?…] (the fetched XLA CPU plugin),
+ * pjrt:PATH[?…] (any PJRT plugin), recorded:DIR. Options after '?' are KEY=VALUE joined by '&'; they
+ * are create options of the plugin (cpu_device_count=4) or start with xla_ and are XLA flags.
+ * Every foreign backend runs in a process of its own (worker.c): whatever it does, the caller gets
+ * an outcome. */
+#ifndef BACKEND_BACKEND_H
+#define BACKEND_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct literal;
+struct module;
+struct text;
+
+/* How a run ended. The comparison outcomes are set by compare/, the others by backends. */
+enum outcome {
+    OUTCOME_PASS, /* for a backend: it ran and gave results */
+    OUTCOME_MISMATCH,
+    OUTCOME_INCONCLUSIVE,
+    OUTCOME_VACUOUS,
+    OUTCOME_UNSUPPORTED,
+    OUTCOME_COMPILE_ERROR,
+    OUTCOME_RUNTIME_ERROR,
+    OUTCOME_CRASH,
+    OUTCOME_TIMEOUT,
+    OUTCOME_OOM,
+    OUTCOME_FLAKY,
+    OUTCOME_COUNT
+};
+/* "PASS", "MISMATCH", … */
+const char *outcome_text(enum outcome outcome);
+
+/* XLA flags (DebugOptions fields), sent through env_option_overrides. */
+struct backend_flag {
+    const char *name, *value; /* "xla_cpu_enable_fast_min_max", "false" */
+};
+
+struct backend_options {
+    double timeout;         /* seconds for compile + run of one module; 0 = 60 */
+    size_t memory_limit;    /* bytes of address space growth of the worker; 0 = no limit */
+    int flag_count;
+    const struct backend_flag *flags;
+    bool run_backend_only;  /* skip HLO passes (an already optimised module) */
+    int replica_count, partition_count; /* 0 = as the module says */
+};
+
+/* What a run gave. */
+struct run_result {
+    enum outcome outcome;
+    char *message; /* "" on PASS: else the backend's words, the signal, last stderr lines */
+    int device_count;
+    struct literal **outputs; /* [device]: the result, tuple-shaped as the module's; NULL unless PASS */
+    double compile_seconds, run_seconds;
+};
+void run_result_finish(struct run_result *result);
+
+struct backend;
+
+/* Opens a backend by URI. Nothing foreign is loaded in this process. Cheap: a worker starts at the
+ * first run and is kept for the next ones. err: NOT_FOUND with what to type for a missing plugin. */
+struct backend *backend_open(const char *uri, const struct backend_options *options,
+                             struct error *err);
+void backend_close(struct backend *backend); /* NULL is allowed */
+
+/* Compiles the module and runs it `iterations` times (1 normally; the timing is the fastest) with
+ * the same arguments on device 0 (or arguments[device * n + i] when the module wants several
+ * devices and device_count > 1). Never fails otherwise than by an outcome. */
+void backend_run(struct backend *backend, const struct module *module,
+                 struct literal *const *arguments, int argument_count, int device_count,
+                 int iterations, struct run_result *result);
+
+/* Scheme, plugin, versions, platform, flags: one JSON object, for reports. Starts the worker. */
+bool backend_describe(struct backend *backend, struct text *json, struct error *err);
+const char *backend_uri(const struct backend *backend);
+/* Is it the golden (no worker needed, never crashes)? */
+bool backend_is_golden(const struct backend *backend);
+
+/* --- the table of schemes (backend.c), for `referee show backends` --- */
+struct backend_scheme {
+    const char *scheme, *summary;
+};
+extern const struct backend_scheme backend_schemes[];
+extern const int backend_scheme_count;
+
+/* --- worker: main() calls this first; it does not return in a worker process --- */
+void backend_worker_main_if_asked(int argc, char **argv);
+
+/* Path of the fetched plugin ("" when it is not there) and the line that says what to type. */
+const char *backend_default_plugin(void);
+
+#endif

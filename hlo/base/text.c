@@ -1,0 +1,124 @@
+/* Text builder. */
+#include "hlo/base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hlo/base/arena.h"
+
+static void reserve(struct text *text, size_t more)
+{
+    if (text->capacity - text->size > more) {
+        return;
+    }
+    size_t capacity = text->capacity > 0 ? text->capacity : 64;
+    while (capacity - text->size <= more) {
+        capacity *= 2;
+    }
+    text->data = memory_realloc(text->data, capacity);
+    text->capacity = capacity;
+}
+
+void text_init(struct text *text)
+{
+    memset(text, 0, sizeof *text);
+    reserve(text, 0);
+    text->data[0] = '\0';
+}
+
+void text_finish(struct text *text)
+{
+    free(text->data);
+    memset(text, 0, sizeof *text);
+}
+
+void text_clear(struct text *text)
+{
+    text->size = 0;
+    text->data[0] = '\0';
+}
+
+char *text_take(struct text *text)
+{
+    char *data = text->data;
+    text_init(text);
+    return data;
+}
+
+void text_append_n(struct text *text, const char *data, size_t size)
+{
+    reserve(text, size);
+    memcpy(text->data + text->size, data, size);
+    text->size += size;
+    text->data[text->size] = '\0';
+}
+
+void text_append(struct text *text, const char *string)
+{
+    text_append_n(text, string, strlen(string));
+}
+
+void text_char(struct text *text, char c)
+{
+    reserve(text, 1);
+    text->data[text->size++] = c;
+    text->data[text->size] = '\0';
+}
+
+void text_int(struct text *text, int64_t value)
+{
+    char digits[24];
+    int count = 0;
+    uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    do {
+        digits[count++] = (char)('0' + magnitude % 10);
+        magnitude /= 10;
+    } while (magnitude > 0);
+    if (value < 0) {
+        digits[count++] = '-';
+    }
+    reserve(text, (size_t)count);
+    while (count > 0) {
+        text->data[text->size++] = digits[--count];
+    }
+    text->data[text->size] = '\0';
+}
+
+void text_vprintf(struct text *text, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int size = vsnprintf(text->data + text->size, text->capacity - text->size, format, args);
+    if ((size_t)size >= text->capacity - text->size) {
+        reserve(text, (size_t)size);
+        vsnprintf(text->data + text->size, text->capacity - text->size, format, again);
+    }
+    va_end(again);
+    text->size += (size_t)size;
+}
+
+void text_printf(struct text *text, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    text_vprintf(text, format, args);
+    va_end(args);
+}
+
+void text_escape(struct text *text, const char *data, size_t size)
+{
+    static const char plain[] = "\n\r\t\"'\\", escaped[] = "nrt\"'\\";
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)data[i];
+        const char *special = c != '\0' ? strchr(plain, c) : NULL;
+        if (special != NULL) {
+            text_char(text, '\\');
+            text_char(text, escaped[special - plain]);
+        } else if (c < ' ' || c >= 127) {
+            text_printf(text, "\\%03o", c);
+        } else {
+            text_char(text, (char)c);
+        }
+    }
+}

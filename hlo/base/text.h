@@ -1,0 +1,30 @@
+/* Text builder: a growing, always zero-terminated string. */
+#ifndef HLO_BASE_TEXT_H
+#define HLO_BASE_TEXT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct text {
+    char *data; /* never NULL after text_init */
+    size_t size, capacity;
+};
+
+void text_init(struct text *text);
+void text_finish(struct text *text);
+/* Empties it, keeps the memory. */
+void text_clear(struct text *text);
+/* The string, owned by the caller (free()); the builder is empty afterwards. */
+char *text_take(struct text *text);
+void text_append(struct text *text, const char *string);
+void text_append_n(struct text *text, const char *data, size_t size);
+void text_char(struct text *text, char c);
+void text_int(struct text *text, int64_t value);
+void text_printf(struct text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void text_vprintf(struct text *text, const char *format, va_list args);
+/* Appends string with C escapes (\n \t \" \' \\ and octal for the rest), without quotes. */
+void text_escape(struct text *text, const char *data, size_t size);
+
+#endif

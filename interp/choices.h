@@ -1,0 +1,42 @@
+/* Every open choice of HLO, decided once.
+ *
+ * Where HLO (the StableHLO specification and XLA's documents) leaves a result open, the golden
+ * takes the value below and marks the element "unspecified" where the comment says so: the mark
+ * spreads like poison and the comparison reports it instead of accusing anyone. The value taken is
+ * the one XLA's CPU gives where its backends agree, else the one of the StableHLO interpreter.
+ *
+ * integer x / 0            signed −1, unsigned all ones (xla/hlo/evaluator; XLA defines it)
+ * integer INT_MIN / −1     INT_MIN
+ * integer x % 0            x;  INT_MIN % −1 = 0
+ * shift by ≥ width or < 0  0; arithmetic right shift: sign fill (XLA defines it)
+ * integer x ** negative    0, but 1 for x = 1, ±1 for x = −1 (XLA's elemental emitter)
+ * float → integer          truncates; out of range saturates, NaN → 0 — unspecified where the
+ *                          StableHLO specification says implementation-defined (NaN, out of range)
+ * float → pred             x ≠ 0 (NaN → true); complex → pred: real part or imaginary part ≠ 0
+ * complex → real           drops the imaginary part
+ * min/max of +0 and −0     min −0, max +0 (IEEE 754-2019); sign unspecified in HLO: comparison
+ *                          treats ±0 as equal for these
+ * min/max/clamp of NaN     NaN
+ * NaN sign and payload     quiet; sign and payload unspecified, the comparison ignores them;
+ *                          negate, abs, copy, select and data movement keep the bits
+ * sign(NaN)                NaN; sign(±0) = ±0
+ * round-nearest-afz/even   as IEEE roundToIntegralTiesToAway / TiesToEven
+ * unstable sort            is stable here; tie order is unspecified
+ * topk ties, NaN           NaN is the largest; the lower index first
+ * rng                      a documented splitmix64 stream (interp/rng.c); all elements unspecified
+ * top element of empty reduce-window regions, padding: the init value
+ * out-of-bound dynamic-slice/update starts: clamped (XLA defines it); gather starts clamped,
+ *                          scatter updates out of bounds dropped whole (defined)
+ * scatter order            operand order of update elements, row-major; for add the exact sum
+ * while without progress   runs until cancelled or max_loop_iterations
+ * uninitialised values     rng_bit_generator's unused state, custom-call results: never invented
+ * dynamic dimensions       elements beyond the run-time size are zero and unspecified */
+#ifndef INTERP_CHOICES_H
+#define INTERP_CHOICES_H
+
+#include <stdint.h>
+
+/* x / 0 of a signed integer; an unsigned one gives the same bits, all ones. */
+#define CHOICE_DIVIDE_BY_ZERO ((int64_t)-1)
+
+#endif

@@ -1,0 +1,58 @@
+/* Inside the golden: what an operation's evaluator gets and gives.
+ *
+ * The table of evaluators is the `eval` column of hlo/opcodes.def: eval_<token>. One evaluator is
+ * one function of the type below, in the file of its family (elementwise.c, reduce.c, …). */
+#ifndef INTERP_EVAL_H
+#define INTERP_EVAL_H
+
+#include "hlo/literal.h"
+#include "hlo/module.h"
+#include "interp/interp.h"
+
+struct device_grid;
+
+/* One evaluation of a module on one device. */
+struct evaluation {
+    const struct module *module;
+    struct interp_options options;
+    int replica, partition;
+    struct device_grid *grid; /* NULL when there is one device */
+    int64_t iteration;        /* of the innermost loop; 0 outside */
+    uint64_t rng_state[2];    /* rng-get-and-update-state (hi, lo) */
+    uint64_t rng_count;       /* `rng` instructions evaluated so far */
+};
+
+/* The values of an instruction's operands. */
+struct operands {
+    int count;
+    struct literal **values; /* borrowed, unless taken */
+    const bool *dying;       /* this is the last use of values[i] in the computation */
+};
+
+/* Returns the value (owned by the caller) or NULL with *err. The instruction's shape is right (the
+ * module is verified); sizes may be large: allocation failures are RESOURCE_EXHAUSTED. Elements
+ * computed from unspecified elements are marked unspecified. */
+typedef struct literal *eval_function(struct evaluation *evaluation,
+                                      const struct instruction *instruction,
+                                      struct operands *operands, struct error *err);
+
+/* Operand i as an owned literal whose data the caller may write: the operand itself when it dies
+ * here and nobody else holds it (values[i] becomes NULL), else a copy. */
+struct literal *operand_take(struct operands *operands, int i, struct error *err);
+
+/* Evaluates a computation; takes one reference to each argument (also on failure). */
+struct literal *eval_computation(struct evaluation *evaluation,
+                                 const struct computation *computation,
+                                 struct literal **arguments_take, int argument_count,
+                                 struct error *err);
+
+/* The evaluator of an opcode, NULL when unsupported. */
+eval_function *eval_function_of(enum opcode opcode);
+
+#define OP(id, text, arity, infer, eval, attributes)                                               \
+    struct literal *eval_##eval(struct evaluation *evaluation,                                     \
+                                const struct instruction *instruction,                             \
+                                struct operands *operands, struct error *err);
+#include "hlo/opcodes.def"
+
+#endif

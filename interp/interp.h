@@ -1,0 +1,74 @@
+/* The golden interpreter: the one right answer of a module. The only public face of interp/.
+ *
+ * The value of every operation is the exact mathematical result on its operands, rounded once to
+ * the element type (nearest, ties to even), the same bits on every machine. What HLO leaves open
+ * is decided in interp/choices.h and marks elements as unspecified. */
+#ifndef INTERP_INTERP_H
+#define INTERP_INTERP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct instruction;
+struct literal;
+struct module;
+
+enum fidelity {
+    FIDELITY_EXACT,   /* exact result, rounded once (sums and dots too) */
+    FIDELITY_LITERAL, /* every step as written, in written order, rounded each time */
+};
+
+/* Where a rounding may move, for Monte Carlo arithmetic (compare/derived.c). */
+enum noise_place {
+    NOISE_RESULT,  /* after an elementwise op or any other rounding op */
+    NOISE_OPERAND, /* on a private copy of an operand of dot, convolution, a sum, a product, fft,
+                      cholesky, triangular-solve…, before use */
+};
+
+struct interp_options {
+    enum fidelity fidelity;
+    uint64_t seed; /* of `rng` instructions */
+    /* Called after each instruction with its value (borrowed; never inside reducers and other
+     * scalar programs). Returning false stops the evaluation with *err. NULL = not called. Fusions,
+     * calls, loops and branches are entered: their instructions are seen too, with `iteration`
+     * the number of the innermost loop's current iteration (0 outside loops). */
+    bool (*on_instruction)(void *context, const struct instruction *instruction,
+                           const struct literal *value, int64_t iteration, struct error *err);
+    /* May move the float elements of `value` in place. NULL = exact. */
+    void (*noise)(void *context, const struct instruction *instruction, enum noise_place place,
+                  int operand, struct literal *value);
+    void *context;
+    /* Evaluation stops with DEADLINE_EXCEEDED once this returns true; NULL = never. */
+    bool (*cancelled)(void *context);
+    int64_t max_loop_iterations; /* of one while; 0 = no limit */
+    /* Devices: replicas × partitions; 0 = as the module's header says. */
+    int replica_count, partition_count;
+};
+
+/* Evaluates the entry computation on one device with `arguments` (borrowed, one per parameter).
+ * Returns the result, owned by the caller, or NULL. UNIMPLEMENTED names the instruction. options
+ * may be NULL. */
+struct literal *interp_evaluate(const struct module *module, struct literal *const *arguments,
+                                int argument_count, const struct interp_options *options,
+                                struct error *err);
+
+/* Evaluates on every device of the grid: arguments[device][parameter], results[device]. Devices are
+ * numbered replica-major as in XLA's default assignment (device = replica * partitions +
+ * partition). */
+bool interp_evaluate_devices(const struct module *module, int device_count,
+                             struct literal *const *const *arguments, int argument_count,
+                             struct literal **results, const struct interp_options *options,
+                             struct error *err);
+
+/* One instruction alone on given operand values (isolation). */
+struct literal *interp_evaluate_instruction(const struct instruction *instruction,
+                                            struct literal *const *operands,
+                                            const struct interp_options *options,
+                                            struct error *err);
+
+/* NULL when the golden can evaluate the module; else the first instruction it cannot, with why. */
+const struct instruction *interp_unsupported(const struct module *module, const char **why);
+
+#endif
