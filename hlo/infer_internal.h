@@ -1,0 +1,46 @@
+/* What the files of shape inference share. */
+#ifndef HLO_INFER_INTERNAL_H
+#define HLO_INFER_INTERNAL_H
+
+#include "hlo/attr.h"
+#include "hlo/base/error.h"
+#include "hlo/module.h"
+#include "hlo/shape.h"
+
+typedef const struct shape *infer_function(const struct instruction *instruction,
+                                           struct error *err);
+
+/* error_at the instruction, with its opcode before the text; always NULL. */
+const struct shape *infer_fail(const struct instruction *instruction, struct error *err,
+                               const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static inline const struct shape *operand_shape(const struct instruction *instruction, int i)
+{
+    return instruction->operands[i]->shape;
+}
+
+/* Each operand from `first` on is an array; NULL-safe message otherwise. */
+bool infer_arrays(const struct instruction *instruction, int first, struct error *err);
+/* Values are in [0, rank), without repetition; `what` names the attribute. */
+bool infer_dimensions_ok(const struct instruction *instruction, struct ints dimensions, int rank,
+                         const char *what, struct error *err);
+bool infer_contains(struct ints dimensions, int64_t dimension);
+/* Same types, or both floats (mixed precision is allowed; the higher one counts). */
+bool infer_same_type(const struct shape *a, const struct shape *b);
+enum type infer_higher_type(enum type a, enum type b);
+/* The computation's parameters and root, for reducers and the like. */
+bool infer_scalar_computation(const struct instruction *instruction,
+                              const struct computation *computation, int parameters,
+                              struct error *err);
+/* The shape after a window slides over base; err names the dimension. */
+const struct shape *infer_windowed(const struct instruction *instruction, const struct shape *base,
+                                   const struct window *window, enum type type,
+                                   struct error *err);
+/* One shape stays itself, several become a tuple. */
+const struct shape *infer_tuple_if_many(int count, const struct shape *const *shapes);
+
+#define OP(id, text, arity, infer, eval, attributes)                                               \
+    const struct shape *infer_##infer(const struct instruction *instruction, struct error *err);
+#include "hlo/opcodes.def"
+
+#endif

@@ -1,0 +1,377 @@
+/* Shape inference: reductions, windows, sort and other ops with embedded computations.
+ * Source: xla/service/shape_inference.cc. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hlo/base/arena.h"
+#include "hlo/infer_internal.h"
+
+bool infer_scalar_computation(const struct instruction *instruction,
+                              const struct computation *computation, int parameters,
+                              struct error *err)
+{
+    if (computation->parameter_count != parameters) {
+        infer_fail(instruction, err, "%s must take %d parameters, but it takes %d",
+                   computation->name, parameters, computation->parameter_count);
+        return false;
+    }
+    for (int i = 0; i < parameters; i++) {
+        if (!shape_is_scalar(computation->parameters[i]->shape)) {
+            infer_fail(instruction, err, "parameter %d of %s must be a scalar, but it is %s", i,
+                       computation->name, shape_text(computation->parameters[i]->shape));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The reducer takes `count` accumulators and `count` values, and gives the accumulators. */
+static bool reducer_ok(const struct instruction *instruction, int count, struct error *err)
+{
+    if (instruction->called_count == 0) {
+        return true;
+    }
+    const struct computation *reducer = instruction->called[0];
+    if (!infer_scalar_computation(instruction, reducer, 2 * count, err)) {
+        return false;
+    }
+    const struct shape *root = reducer->root->shape;
+    for (int i = 0; i < count; i++) {
+        const struct shape *part =
+            shape_is_tuple(root) && root->count == count ? root->elements[i] : root;
+        if ((count > 1 && !shape_is_tuple(root)) || !shape_is_scalar(part)) {
+            infer_fail(instruction, err, "%s must give %d scalars, but it gives %s",
+                       reducer->name, count, shape_text(root));
+            return false;
+        }
+        if (!infer_same_type(part, reducer->parameters[i]->shape)) {
+            infer_fail(instruction, err, "%s: accumulator %d is %s, but the result is %s",
+                       reducer->name, i, shape_text(reducer->parameters[i]->shape),
+                       shape_text(part));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Type of result i: what the reducer gives, where it is known. */
+static enum type reduced_type(const struct instruction *instruction, int i, enum type otherwise)
+{
+    if (instruction->called_count == 0) {
+        return otherwise;
+    }
+    const struct shape *root = instruction->called[0]->root->shape;
+    if (shape_is_tuple(root)) {
+        return i < root->count ? root->elements[i]->type : otherwise;
+    }
+    return root->type;
+}
+
+static bool inits_ok(const struct instruction *instruction, int count, struct error *err)
+{
+    const struct shape *first = operand_shape(instruction, 0);
+    for (int i = 0; i < count; i++) {
+        const struct shape *value = operand_shape(instruction, i);
+        const struct shape *init = operand_shape(instruction, count + i);
+        if (!shape_same_dimensions(first, value)) {
+            infer_fail(instruction, err, "operands differ in dimensions: %s, %s",
+                       shape_text(first), shape_text(value));
+            return false;
+        }
+        if (init->rank != 0 || !infer_same_type(init, value)) {
+            infer_fail(instruction, err, "init value %s does not fit operand %s",
+                       shape_text(init), shape_text(value));
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool pairs_of_operands(const struct instruction *instruction, struct error *err)
+{
+    if (instruction->operand_count < 2 || instruction->operand_count % 2 != 0) {
+        infer_fail(instruction, err, "needs as many init values as operands");
+        return false;
+    }
+    return infer_arrays(instruction, 0, err);
+}
+
+const struct shape *infer_reduce(const struct instruction *instruction, struct error *err)
+{
+    struct ints dimensions = attr_ints(instruction, ATTR_DIMENSIONS);
+    int count = instruction->operand_count / 2;
+    if (!pairs_of_operands(instruction, err)) {
+        return NULL;
+    }
+    const struct shape *shape = operand_shape(instruction, 0);
+    if (!inits_ok(instruction, count, err) || !reducer_ok(instruction, count, err) ||
+        !infer_dimensions_ok(instruction, dimensions, shape->rank, "dimensions", err)) {
+        return NULL;
+    }
+    int64_t sizes[SHAPE_MAX_RANK];
+    bool dynamic[SHAPE_MAX_RANK];
+    int rank = 0;
+    for (int i = 0; i < shape->rank; i++) {
+        if (!infer_contains(dimensions, i)) {
+            sizes[rank] = shape->dimensions[i];
+            dynamic[rank++] = shape_dimension_is_dynamic(shape, i);
+        }
+    }
+    const struct shape **shapes = memory_alloc((size_t)count * sizeof *shapes);
+    for (int i = 0; i < count; i++) {
+        enum type type =
+            reduced_type(instruction, i, operand_shape(instruction, count + i)->type);
+        shapes[i] = shape_make(type, rank, sizes, dynamic, NULL);
+    }
+    const struct shape *result = infer_tuple_if_many(count, shapes);
+    free(shapes);
+    return result;
+}
+
+const struct shape *infer_windowed(const struct instruction *instruction, const struct shape *base,
+                                   const struct window *window, enum type type,
+                                   struct error *err)
+{
+    if (window->rank != base->rank) {
+        return infer_fail(instruction, err, "window has rank %d, the operand %s has rank %d",
+                          window->rank, shape_text(base), base->rank);
+    }
+    int64_t sizes[SHAPE_MAX_RANK];
+    bool dynamic[SHAPE_MAX_RANK];
+    for (int i = 0; i < base->rank; i++) {
+        const struct window_dimension *w = &window->dimensions[i];
+        if (w->size <= 0 || w->stride <= 0 || w->window_dilation < 1 || w->base_dilation < 1) {
+            return infer_fail(instruction, err,
+                              "window size, stride and dilations must be positive in dimension "
+                              "%d",
+                              i);
+        }
+        dynamic[i] = shape_dimension_is_dynamic(base, i);
+        if (base->dimensions[i] == DIMENSION_UNBOUNDED) {
+            sizes[i] = DIMENSION_UNBOUNDED;
+            continue;
+        }
+        int64_t dilated = base->dimensions[i] > 0
+                              ? (base->dimensions[i] - 1) * w->base_dilation + 1
+                              : 0;
+        int64_t padded = dilated + w->padding_low + w->padding_high;
+        int64_t extent = (w->size - 1) * w->window_dilation + 1;
+        sizes[i] = padded < extent ? 0 : (padded - extent) / w->stride + 1;
+    }
+    return shape_make(type, base->rank, sizes, dynamic, NULL);
+}
+
+const struct shape *infer_reduce_window(const struct instruction *instruction, struct error *err)
+{
+    int count = instruction->operand_count / 2;
+    struct window window = attr_window(instruction);
+    if (!pairs_of_operands(instruction, err) || !inits_ok(instruction, count, err) ||
+        !reducer_ok(instruction, count, err)) {
+        return NULL;
+    }
+    const struct shape **shapes = memory_alloc((size_t)count * sizeof *shapes);
+    bool ok = true;
+    for (int i = 0; ok && i < count; i++) {
+        enum type type =
+            reduced_type(instruction, i, operand_shape(instruction, count + i)->type);
+        shapes[i] =
+            infer_windowed(instruction, operand_shape(instruction, i), &window, type, err);
+        ok = shapes[i] != NULL;
+    }
+    const struct shape *result = ok ? infer_tuple_if_many(count, shapes) : NULL;
+    free(shapes);
+    return result;
+}
+
+const struct shape *infer_select_and_scatter(const struct instruction *instruction,
+                                             struct error *err)
+{
+    if (!infer_arrays(instruction, 0, err)) {
+        return NULL;
+    }
+    const struct shape *operand = operand_shape(instruction, 0);
+    const struct shape *source = operand_shape(instruction, 1);
+    const struct shape *init = operand_shape(instruction, 2);
+    struct window window = attr_window(instruction);
+    const struct shape *windows =
+        infer_windowed(instruction, operand, &window, source->type, err);
+    if (windows == NULL) {
+        return NULL;
+    }
+    if (!shape_same_dimensions(windows, source)) {
+        return infer_fail(instruction, err, "source is %s, but the window gives %s",
+                          shape_text(source), shape_text(windows));
+    }
+    if (init->rank != 0 || !infer_same_type(init, operand) || !infer_same_type(source, operand)) {
+        return infer_fail(instruction, err, "operand %s, source %s and init %s differ in type",
+                          shape_text(operand), shape_text(source), shape_text(init));
+    }
+    for (int i = 0; i < instruction->called_count; i++) {
+        if (!infer_scalar_computation(instruction, instruction->called[i], 2, err)) {
+            return NULL;
+        }
+    }
+    if (instruction->called_count > 0 &&
+        instruction->called[0]->root->shape != shape_scalar(TYPE_PRED)) {
+        return infer_fail(instruction, err, "select must give pred[], but it gives %s",
+                          shape_text(instruction->called[0]->root->shape));
+    }
+    return shape_without_layout(operand);
+}
+
+const struct shape *infer_map(const struct instruction *instruction, struct error *err)
+{
+    if (instruction->operand_count == 0 || !infer_arrays(instruction, 0, err)) {
+        return infer_fail(instruction, err, "needs an operand");
+    }
+    const struct shape *first = operand_shape(instruction, 0);
+    for (int i = 1; i < instruction->operand_count; i++) {
+        if (!shape_same_dimensions(first, operand_shape(instruction, i))) {
+            return infer_fail(instruction, err, "operands differ in dimensions: %s, %s",
+                              shape_text(first), shape_text(operand_shape(instruction, i)));
+        }
+    }
+    struct ints dimensions = attr_ints(instruction, ATTR_DIMENSIONS);
+    for (int i = 0; i < dimensions.count; i++) {
+        if (dimensions.count != first->rank || dimensions.values[i] != i) {
+            return infer_fail(instruction, err, "dimensions must be {0, …, %d}", first->rank - 1);
+        }
+    }
+    if (instruction->called_count == 0) {
+        return shape_without_layout(first);
+    }
+    const struct computation *computation = instruction->called[0];
+    if (!infer_scalar_computation(instruction, computation, instruction->operand_count, err)) {
+        return NULL;
+    }
+    if (!shape_is_scalar(computation->root->shape)) {
+        return infer_fail(instruction, err, "%s must give a scalar, but it gives %s",
+                          computation->name, shape_text(computation->root->shape));
+    }
+    for (int i = 0; i < instruction->operand_count; i++) {
+        if (!infer_same_type(computation->parameters[i]->shape, operand_shape(instruction, i))) {
+            return infer_fail(instruction, err, "parameter %d of %s is %s, but operand %d is %s",
+                              i, computation->name,
+                              shape_text(computation->parameters[i]->shape), i,
+                              shape_text(operand_shape(instruction, i)));
+        }
+    }
+    return shape_with_type(shape_without_layout(first), computation->root->shape->type);
+}
+
+const struct shape *infer_sort(const struct instruction *instruction, struct error *err)
+{
+    if (instruction->operand_count == 0 || !infer_arrays(instruction, 0, err)) {
+        return infer_fail(instruction, err, "needs an operand");
+    }
+    const struct shape *first = operand_shape(instruction, 0);
+    struct ints dimensions = attr_ints(instruction, ATTR_DIMENSIONS);
+    if (dimensions.count != 1 ||
+        !infer_dimensions_ok(instruction, dimensions, first->rank, "dimensions", err)) {
+        return infer_fail(instruction, err, "dimensions must name one dimension");
+    }
+    for (int i = 1; i < instruction->operand_count; i++) {
+        if (!shape_same_dimensions(first, operand_shape(instruction, i))) {
+            return infer_fail(instruction, err, "operands differ in dimensions: %s, %s",
+                              shape_text(first), shape_text(operand_shape(instruction, i)));
+        }
+    }
+    if (instruction->called_count > 0) {
+        const struct computation *comparator = instruction->called[0];
+        if (!infer_scalar_computation(instruction, comparator, 2 * instruction->operand_count,
+                                      err)) {
+            return NULL;
+        }
+        for (int i = 0; i < 2 * instruction->operand_count; i++) {
+            if (comparator->parameters[i]->shape->type != operand_shape(instruction, i / 2)->type) {
+                return infer_fail(instruction, err,
+                                  "parameter %d of %s is %s, but operand %d is %s", i,
+                                  comparator->name,
+                                  shape_text(comparator->parameters[i]->shape), i / 2,
+                                  shape_text(operand_shape(instruction, i / 2)));
+            }
+        }
+        if (!shape_is_scalar(comparator->root->shape) ||
+            comparator->root->shape->type != TYPE_PRED) {
+            return infer_fail(instruction, err, "%s must give pred[], but it gives %s",
+                              comparator->name, shape_text(comparator->root->shape));
+        }
+    }
+    return infer_same_as_operands(instruction, err);
+}
+
+/* Operands are the inputs and then the initial carries; the reducer takes a slice of each input
+ * and the carries, and gives outputs and carries (xla/hlo/ir/hlo_instructions.h HloScanInstruction):
+ * results are the outputs with the scanned dimension put back, then the carries. */
+const struct shape *infer_scan(const struct instruction *instruction, struct error *err)
+{
+    struct ints dimensions = attr_ints(instruction, ATTR_DIMENSIONS);
+    int64_t carries = attr_int(instruction, ATTR_NUM_CARRIES, 0);
+    if (dimensions.count != 1 || carries < 0 || carries > instruction->operand_count ||
+        instruction->called_count != 1) {
+        return infer_fail(instruction, err,
+                          "needs one dimension, a computation and at most as many carries as "
+                          "operands");
+    }
+    int inputs = instruction->operand_count - (int)carries;
+    int along = (int)dimensions.values[0];
+    int64_t length = -1;
+    for (int i = 0; i < inputs; i++) {
+        const struct shape *shape = operand_shape(instruction, i);
+        if (!shape_is_array(shape) || along < 0 || along >= shape->rank ||
+            (length >= 0 && shape->dimensions[along] != length)) {
+            return infer_fail(instruction, err, "input %s does not fit dimension %d",
+                              shape_text(shape), along);
+        }
+        length = shape->dimensions[along];
+    }
+    const struct shape *root = instruction->called[0]->root->shape;
+    const struct shape *const *parts = shape_is_tuple(root) ? root->elements : &root;
+    int count = shape_is_tuple(root) ? root->count : 1;
+    if (count < carries || length < 0) {
+        return infer_fail(instruction, err, "%s gives %s, which does not hold %lld carries",
+                          instruction->called[0]->name, shape_text(root), (long long)carries);
+    }
+    const struct shape **shapes = memory_alloc((size_t)count * sizeof *shapes);
+    int outputs = count - (int)carries;
+    bool ok = true;
+    for (int i = 0; i < count; i++) {
+        shapes[i] = parts[i];
+        if (i >= outputs) {
+            continue;
+        }
+        int64_t sizes[SHAPE_MAX_RANK];
+        int rank = parts[i]->rank + 1;
+        ok = ok && shape_is_array(parts[i]) && rank <= SHAPE_MAX_RANK && along < rank;
+        if (ok) {
+            for (int k = 0, from = 0; k < rank; k++) {
+                sizes[k] = k == along ? length : parts[i]->dimensions[from++];
+            }
+            shapes[i] = shape_array(parts[i]->type, rank, sizes);
+        }
+    }
+    const struct shape *result = !ok ? infer_fail(instruction, err, "outputs must be arrays")
+                                 : shape_is_tuple(root) ? shape_tuple(count, shapes)
+                                                        : shapes[0];
+    free(shapes);
+    return result;
+}
+
+const struct shape *infer_topk(const struct instruction *instruction, struct error *err)
+{
+    if (!infer_arrays(instruction, 0, err)) {
+        return NULL;
+    }
+    const struct shape *shape = operand_shape(instruction, 0);
+    int64_t k = attr_int(instruction, ATTR_K, -1);
+    if (shape->rank < 1 || k < 0 || k > shape->dimensions[shape->rank - 1]) {
+        return infer_fail(instruction, err, "k=%lld does not fit the last dimension of %s",
+                          (long long)k, shape_text(shape));
+    }
+    int64_t sizes[SHAPE_MAX_RANK];
+    memcpy(sizes, shape->dimensions, (size_t)shape->rank * sizeof *sizes);
+    sizes[shape->rank - 1] = k;
+    const struct shape *parts[] = {shape_array(shape->type, shape->rank, sizes),
+                                   shape_array(TYPE_S32, shape->rank, sizes)};
+    return shape_tuple(2, parts);
+}
