@@ -337,6 +337,15 @@ struct padding attr_padding(const struct instruction *instruction);
 const struct dim_labels *attr_dim_labels(const struct instruction *instruction);
 const struct sharding *attr_sharding(const struct instruction *instruction);
 const struct groups *attr_groups(const struct instruction *instruction);
+/* `type` of a compare, by the type of the operands when it is not written. */
+enum compare_type compare_type_of(const struct instruction *instruction);
+/* Does the attribute say only what holds without it? Never so for required ones. */
+bool attr_is_default(const struct instruction *instruction, const struct attr *attr);
+
+/* Brings the attributes to the one form that readers give and printers expect: values that XLA
+ * assumes when nothing is written are dropped, those that it always writes are there
+ * (attr_defaults.c). Operands, called computations and shape must be set. */
+void instruction_normalize(struct instruction *instruction);
 
 bool attr_equal(const struct attr *a, const struct attr *b);
 uint64_t attr_hash(const struct attr *attr);

@@ -96,12 +96,16 @@ struct literal *literal_leaf(const struct literal *literal, int n);
 
 /* Prints the value alone, canonical form as XLA's (row breaks as in Literal::ToString when
  * `multiline`, else the one-line constant form). limit > 0 elides arrays with more elements as
- * {...}. Floats print in the fewest digits that read back to the same bits; NaN payloads print
- * as nan(0x…). */
+ * {...}. Floats print as XLA prints them (text/number.h), so that they read back to the same bits;
+ * NaN payloads print as nan(0x…). */
 void literal_print(const struct literal *literal, bool multiline, int64_t limit, struct text *out);
 /* Reads a value of `shape` from text[0..size); *used bytes are consumed. */
 struct literal *literal_parse(const struct shape *shape, const char *text, size_t size,
                               size_t *used, struct error *err);
+/* Like literal_parse (which refuses them), but arrays written {...} get literal_fill(their shape,
+ * *salt); *salt grows by one for each. */
+struct literal *literal_parse_filled(const struct shape *shape, const char *text, size_t size,
+                                     size_t *used, uint64_t *salt, struct error *err);
 /* The documented fill for elided constants `{...}` of a module (see literal_fill.c); `salt` tells
  * the constants of one module apart. */
 struct literal *literal_fill(const struct shape *shape, uint64_t salt, struct error *err);

@@ -21,6 +21,18 @@ static bool differ(struct error *err, const struct instruction *a, const char *w
                     what);
 }
 
+/* The attribute at *i or after it that says more than its absence would; NULL at the end. */
+static const struct attr *next_attr(const struct instruction *instruction, int *i)
+{
+    while (*i < instruction->attr_count) {
+        const struct attr *attr = &instruction->attrs[(*i)++];
+        if (!attr_is_default(instruction, attr)) {
+            return attr;
+        }
+    }
+    return NULL;
+}
+
 static bool instruction_equal(const struct instruction *a, const struct instruction *b,
                               struct error *err)
 {
@@ -59,20 +71,21 @@ static bool instruction_equal(const struct instruction *a, const struct instruct
         (a->literal != NULL && !literal_equal(a->literal, b->literal))) {
         return differ(err, a, "literal");
     }
-    for (int i = 0; i < a->attr_count || i < b->attr_count; i++) {
-        if (i >= a->attr_count || i >= b->attr_count || a->attrs[i].key != b->attrs[i].key) {
-            const struct attr *attr = i < a->attr_count ? &a->attrs[i] : &b->attrs[i];
-            if (i < a->attr_count && i < b->attr_count && b->attrs[i].key < attr->key) {
-                attr = &b->attrs[i];
-            }
+    int i = 0, k = 0;
+    for (;;) {
+        const struct attr *x = next_attr(a, &i), *y = next_attr(b, &k);
+        if (x == NULL && y == NULL) {
+            return true;
+        }
+        if (x == NULL || y == NULL || x->key != y->key) {
+            const struct attr *attr = y == NULL || (x != NULL && x->key < y->key) ? x : y;
             return error_at(err, instruction_where(a), "%s in %s differs: only one has %s",
                             a->name, a->parent->name, attr_table[attr->key].text);
         }
-        if (!attr_equal(&a->attrs[i], &b->attrs[i])) {
-            return differ(err, a, attr_table[a->attrs[i].key].text);
+        if (!attr_equal(x, y)) {
+            return differ(err, a, attr_table[x->key].text);
         }
     }
-    return true;
 }
 
 static bool computation_equal(const struct computation *a, const struct computation *b,
@@ -242,8 +255,9 @@ uint64_t module_hash(const struct module *module)
                 hash = hash_u64((uint64_t)instruction->called[k]->id, hash);
             }
             for (int k = 0; k < instruction->attr_count; k++) {
-                if (is_meaningful(instruction->attrs[k].key)) {
-                    hash = hash_u64(attr_hash(&instruction->attrs[k]), hash);
+                const struct attr *attr = &instruction->attrs[k];
+                if (is_meaningful(attr->key) && !attr_is_default(instruction, attr)) {
+                    hash = hash_u64(attr_hash(attr), hash);
                 }
             }
             if (instruction->literal != NULL) {

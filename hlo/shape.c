@@ -158,7 +158,9 @@ const struct layout *layout_default(int rank)
     }
     struct layout layout = {
         .rank = rank, .minor_to_major = minor_to_major, .tail_padding_alignment = 1};
-    return cache[rank] = layout_make(&layout);
+    cached = layout_make(&layout);
+    cache[rank] = cached;
+    return cached;
 }
 
 bool layout_is_default(const struct layout *layout)
@@ -235,7 +237,11 @@ const struct shape *shape_scalar(enum type type)
 {
     static const struct shape *_Atomic cache[TYPE_COUNT];
     const struct shape *cached = cache[type];
-    return cached != NULL ? cached : (cache[type] = shape_array(type, 0, NULL));
+    if (cached == NULL) {
+        cached = shape_array(type, 0, NULL);
+        cache[type] = cached;
+    }
+    return cached;
 }
 
 const struct shape *shape_tuple(int count, const struct shape *const *elements)
@@ -345,19 +351,25 @@ int64_t shape_elements(const struct shape *shape)
         return 0;
     }
     int64_t count = 1;
+    bool beyond = false;
     for (int i = 0; i < shape->rank; i++) {
-        count *= shape->dimensions[i];
+        int64_t size = shape->dimensions[i];
+        if (size == 0) {
+            return 0;
+        }
+        beyond |= size < 0 || __builtin_mul_overflow(count, size, &count);
     }
-    return count;
+    return beyond ? SHAPE_TOO_MANY : count;
 }
 
 int64_t shape_bytes(const struct shape *shape)
 {
-    int64_t bytes = shape_elements(shape) * type_bytes(shape->type);
+    int64_t bytes;
+    bool beyond = __builtin_mul_overflow(shape_elements(shape), type_bytes(shape->type), &bytes);
     for (int i = 0; i < shape->count; i++) {
-        bytes += shape_bytes(shape->elements[i]);
+        beyond |= __builtin_add_overflow(bytes, shape_bytes(shape->elements[i]), &bytes);
     }
-    return bytes;
+    return beyond ? INT64_MAX : bytes;
 }
 
 int shape_leaves(const struct shape *shape)

@@ -111,10 +111,12 @@ bool shape_dimension_is_dynamic(const struct shape *shape, int dimension);
 bool shape_compatible(const struct shape *a, const struct shape *b);
 /* Equal dimensions and dynamic marks; types and layouts may differ. Arrays only. */
 bool shape_same_dimensions(const struct shape *a, const struct shape *b);
-/* Elements of an array (the bound for dynamic ones); 1 for a scalar, 0 for what is no array.
- * Shapes whose element count or byte size overflows int64 are refused by shape_check. */
+/* Elements of an array (the bound for dynamic ones); 1 for a scalar, 0 for what is no array;
+ * SHAPE_TOO_MANY with an unbounded dimension. Shapes whose element count or byte size overflows
+ * int64 are refused by shape_check. */
+#define SHAPE_TOO_MANY (INT64_MAX / 16)
 int64_t shape_elements(const struct shape *shape);
-/* Bytes of the elements here, tuples summed. */
+/* Bytes of the elements here, tuples summed; INT64_MAX when they are too many. */
 int64_t shape_bytes(const struct shape *shape);
 /* Number of leaves (non-tuple parts). */
 int shape_leaves(const struct shape *shape);

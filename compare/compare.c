@@ -1,0 +1,269 @@
+/* Comparing two literals element by element. The picture is in picture.c. */
+#include "compare/compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hlo/base/arena.h"
+#include "hlo/floats.h"
+#include "hlo/literal.h"
+
+/* One number of an element: an element of a real type, or a part of a complex one. */
+struct pair {
+    double reference, actual;
+    enum type type; /* of the part */
+    bool bits_equal;
+};
+
+static struct pair pair_get(const struct literal *reference, const struct literal *actual,
+                            int64_t index, int part)
+{
+    struct pair pair = {.type = type_part(reference->shape->type)};
+    if (type_is_complex(reference->shape->type)) {
+        pair.reference = part == 0 ? literal_get_double(reference, index)
+                                   : literal_get_imaginary(reference, index);
+        pair.actual = part == 0 ? literal_get_double(actual, index)
+                                : literal_get_imaginary(actual, index);
+        pair.bits_equal = memcmp(&pair.reference, &pair.actual, sizeof pair.actual) == 0;
+    } else {
+        pair.reference = literal_get_double(reference, index);
+        pair.actual = literal_get_double(actual, index);
+        pair.bits_equal = literal_get_bits(reference, index) == literal_get_bits(actual, index);
+    }
+    return pair;
+}
+
+static double ulps_between(const struct pair *pair)
+{
+    if (!type_is_float(pair->type)) {
+        return fabs(pair->actual - pair->reference);
+    }
+    double scale = isfinite(pair->reference) ? fabs(pair->reference) : float_max(pair->type);
+    return fabs(pair->actual - pair->reference) / float_ulp(pair->type, scale);
+}
+
+/* XLA's rule (literal_comparison.cc NearComparator): fails only if both bounds are exceeded. */
+static bool within_xla(const struct bound *bound, double error, double reference)
+{
+    double rel = reference == 0 ? INFINITY : error / fabs(reference);
+    return !(error > bound->abs && rel > bound->rel);
+}
+
+static bool within(const struct bound *bound, const struct pair *pair, double error, double ulps,
+                   double own)
+{
+    if (bound->xla_rule) {
+        return within_xla(bound, error, pair->reference);
+    }
+    if (error <= bound->abs + bound->rel * fabs(pair->reference) || ulps <= bound->ulps ||
+        error <= own) {
+        return true;
+    }
+    double tiny = float_min_normal(pair->type);
+    return bound->flush_subnormals && fabs(pair->reference) < tiny && fabs(pair->actual) < tiny;
+}
+
+static int bucket_of(double ulps)
+{
+    static const double limits[] = {0, 1, 4, 16, 256, 65536};
+    int bucket = 0;
+    while (bucket < 6 && ulps > limits[bucket]) {
+        bucket++;
+    }
+    return bucket;
+}
+
+static void keep_top(struct leaf_comparison *leaf, const struct element_difference *difference)
+{
+    int at = leaf->top_count;
+    while (at > 0 && leaf->top[at - 1].error < difference->error) {
+        at--;
+    }
+    if (at == COMPARE_EXAMPLES) {
+        return;
+    }
+    if (leaf->top_count < COMPARE_EXAMPLES) {
+        leaf->top_count++;
+    }
+    memmove(&leaf->top[at + 1], &leaf->top[at],
+            (size_t)(leaf->top_count - at - 1) * sizeof leaf->top[0]);
+    leaf->top[at] = *difference;
+}
+
+static void note_mismatch(struct leaf_comparison *leaf, const struct element_difference *difference)
+{
+    if (leaf->mismatches++ == 0) {
+        leaf->first = *difference;
+        leaf->worst = *difference;
+    }
+    if (difference->error > leaf->worst.error) {
+        leaf->worst = *difference;
+    }
+    keep_top(leaf, difference);
+}
+
+/* Judges one pair that is not bit-equal. */
+static void judge(struct leaf_comparison *leaf, const struct bound *bound, const struct pair *pair,
+                  int64_t index, int part, double own)
+{
+    struct element_difference difference = {index, part, pair->reference, pair->actual, 0, 0};
+    if (!type_is_float(pair->type)) {
+        difference.error = fabs(pair->actual - pair->reference);
+        difference.ulps = difference.error;
+        leaf->buckets[bucket_of(difference.ulps > 0 ? difference.ulps : 1)]++;
+        leaf->largest_abs = fmax(leaf->largest_abs, difference.error);
+        leaf->needed_abs = leaf->needed_rel = leaf->needed_ulps = INFINITY;
+        note_mismatch(leaf, &difference);
+        return;
+    }
+    bool nan_reference = isnan(pair->reference), nan_actual = isnan(pair->actual);
+    if (nan_reference && nan_actual) {
+        leaf->buckets[0]++;
+        return;
+    }
+    if (isnan(own) || isinf(own)) {
+        leaf->undecided++;
+        return;
+    }
+    bool special = nan_reference || nan_actual || isinf(pair->reference) || isinf(pair->actual);
+    if (special) {
+        leaf->nan_disagreements += nan_reference || nan_actual;
+        leaf->infinity_disagreements += !nan_reference && !nan_actual;
+        leaf->buckets[COMPARE_BUCKETS - 1]++;
+        difference.error = INFINITY;
+        difference.ulps = !nan_reference && !nan_actual ? ulps_between(pair) : INFINITY;
+        /* Overflow by a rounding: the largest finite value against infinity. */
+        if (!bound->xla_rule && difference.ulps <= bound->ulps && bound->ulps > 0) {
+            return;
+        }
+        leaf->needed_abs = leaf->needed_rel = leaf->needed_ulps = INFINITY;
+        note_mismatch(leaf, &difference);
+        return;
+    }
+    difference.error = fabs(pair->actual - pair->reference);
+    difference.ulps = ulps_between(pair);
+    leaf->buckets[bucket_of(difference.ulps)]++;
+    leaf->largest_abs = fmax(leaf->largest_abs, difference.error);
+    leaf->largest_ulps = fmax(leaf->largest_ulps, difference.ulps);
+    if (pair->reference != 0) {
+        leaf->largest_rel = fmax(leaf->largest_rel, difference.error / fabs(pair->reference));
+    } else if (difference.error > 0) {
+        leaf->largest_rel = INFINITY;
+    }
+    if (difference.error == 0) { /* +0 against −0 */
+        if (!bound->zeros_equal && !bound->xla_rule) {
+            leaf->sign_of_zero_disagreements++;
+            note_mismatch(leaf, &difference);
+        }
+        return;
+    }
+    leaf->needed_abs = fmax(leaf->needed_abs, difference.error);
+    leaf->needed_ulps = fmax(leaf->needed_ulps, difference.ulps);
+    leaf->needed_rel = fmax(leaf->needed_rel, pair->reference != 0
+                                                  ? difference.error / fabs(pair->reference)
+                                                  : INFINITY);
+    if (!within(bound, pair, difference.error, difference.ulps, own)) {
+        note_mismatch(leaf, &difference);
+    }
+}
+
+/* Row-major index → is it inside the run-time sizes of a dynamic array? */
+static bool inside(const struct literal *literal, int64_t index)
+{
+    if (literal->dynamic_sizes == NULL) {
+        return true;
+    }
+    const struct shape *shape = literal->shape;
+    for (int i = shape->rank - 1; i >= 0; i--) {
+        if (index % shape->dimensions[i] >= literal->dynamic_sizes[i]) {
+            return false;
+        }
+        index /= shape->dimensions[i];
+    }
+    return true;
+}
+
+static bool dynamic_sizes_equal(const struct literal *a, const struct literal *b)
+{
+    for (int i = 0; i < a->shape->rank; i++) {
+        int64_t x = a->dynamic_sizes != NULL ? a->dynamic_sizes[i] : a->shape->dimensions[i];
+        int64_t y = b->dynamic_sizes != NULL ? b->dynamic_sizes[i] : b->shape->dimensions[i];
+        if (x != y) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void compare_leaf(const struct literal *reference, const struct literal *actual,
+                         const struct bound *bound, struct leaf_comparison *leaf)
+{
+    const struct shape *a = reference->shape, *b = actual->shape;
+    if (a->type != b->type || a->rank != b->rank ||
+        (a->rank > 0 && memcmp(a->dimensions, b->dimensions, (size_t)a->rank * 8) != 0) ||
+        (shape_is_array(a) && !dynamic_sizes_equal(reference, actual))) {
+        leaf->shapes_differ = true;
+        leaf->mismatches = 1;
+        return;
+    }
+    if (!shape_is_array(a)) {
+        return;
+    }
+    leaf->elements = shape_elements(a);
+    /* The common case first: nothing differs. */
+    if (reference->buffer->unspecified == NULL &&
+        memcmp(literal_data(reference), literal_data(actual), reference->buffer->size) == 0) {
+        leaf->buckets[0] = leaf->elements * (type_is_complex(a->type) ? 2 : 1);
+        return;
+    }
+    int parts = type_is_complex(a->type) ? 2 : 1;
+    for (int64_t i = 0; i < leaf->elements; i++) {
+        if (!inside(reference, i)) {
+            continue;
+        }
+        if (literal_is_unspecified(reference, i)) {
+            leaf->unspecified++;
+            continue;
+        }
+        for (int part = 0; part < parts; part++) {
+            struct pair pair = pair_get(reference, actual, i, part);
+            if (pair.bits_equal) {
+                leaf->buckets[0]++;
+                continue;
+            }
+            double own =
+                bound->element_bounds != NULL ? bound->element_bounds[i * parts + part] : 0;
+            judge(leaf, bound, &pair, i, part, own);
+        }
+    }
+}
+
+void literal_compare(const struct literal *reference, const struct literal *actual,
+                     const struct bound *bounds, struct comparison *result)
+{
+    memset(result, 0, sizeof *result);
+    result->leaf_count = shape_leaves(reference->shape);
+    result->leaves = memory_zalloc((size_t)result->leaf_count * sizeof *result->leaves);
+    for (int i = 0; i < result->leaf_count; i++) {
+        struct leaf_comparison *leaf = &result->leaves[i];
+        const struct literal *other = literal_leaf(actual, i);
+        leaf->leaf = i;
+        if (other == NULL) {
+            leaf->shapes_differ = true;
+            leaf->mismatches = 1;
+        } else {
+            compare_leaf(literal_leaf(reference, i), other, &bounds[i], leaf);
+        }
+        result->mismatches += leaf->mismatches;
+        result->unspecified += leaf->unspecified;
+        result->undecided += leaf->undecided;
+    }
+    result->equal = result->mismatches == 0;
+}
+
+void comparison_finish(struct comparison *comparison)
+{
+    free(comparison->leaves);
+    memset(comparison, 0, sizeof *comparison);
+}

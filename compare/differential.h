@@ -1,0 +1,68 @@
+/* The differential run: one module, inputs, the golden or another reference, a backend, a verdict.
+ *
+ * 1 inputs from the seed (or given) → 2 reference → 3 drawn again, tamer, while outputs are vacuous
+ * → 4 backend → 5 compare within the tolerance → 6 on a mismatch of floats, and unless the profile
+ * is strict: the golden under each licence of the profile (flush to zero, excess precision,
+ * algebra, fast min/max …), then the golden's own spread under allowed roundings; agreement with a
+ * licensed evaluation is PASS with a note, a spread as large as the difference INCONCLUSIVE. */
+#ifndef COMPARE_DIFFERENTIAL_H
+#define COMPARE_DIFFERENTIAL_H
+
+#include "backend/backend.h"
+#include "compare/compare.h"
+#include "compare/inputs.h"
+#include "compare/profile.h"
+
+enum tolerance_kind {
+    TOLERANCE_DEFAULT, /* by type, by what was computed and how much was summed */
+    TOLERANCE_DERIVED, /* spread of the golden with every rounding moved (Monte Carlo arithmetic) */
+    TOLERANCE_XLA,     /* --abs_error_bound / --rel_error_bound, XLA's rule */
+    TOLERANCE_BITS,    /* bit-equal */
+};
+
+struct differential_options {
+    struct input_options inputs;
+    struct literal *const *arguments; /* given inputs, or NULL */
+    int argument_count;
+    enum tolerance_kind tolerance;
+    double abs_error_bound, rel_error_bound; /* TOLERANCE_XLA */
+    const struct profile *profile;           /* NULL: by the backend's URI */
+    int derived_samples;                     /* golden evaluations for spreads; 0 = 4 */
+    int repeat;                              /* runs on the backend; differing ones are FLAKY; 0 = 1 */
+};
+
+struct differential_result {
+    enum outcome outcome;
+    char *message;           /* one line: why; "" on a plain PASS */
+    char *picture;           /* the mismatch picture; "" if there is none */
+    char *notes;             /* one line each: licences used, inputs redrawn, elided constants … */
+    uint64_t seed;
+    int tameness;
+    struct comparison comparison;
+    struct bound *bounds;    /* per leaf, as applied */
+    char *tolerance_text;    /* what the tolerance was */
+    struct run_result actual, reference;
+    struct literal **arguments; /* those used; owned */
+    int argument_count;
+};
+
+void differential_run(const struct module *module, struct backend *backend,
+                      struct backend *reference, const struct differential_options *options,
+                      struct differential_result *result);
+void differential_result_finish(struct differential_result *result);
+
+/* --isolate: every instruction that is worth it, alone, on the golden's operand values, with the
+ * per-op ulp bounds as they are. Calls `report` for each distinct one as it is judged. */
+struct isolated {
+    const struct instruction *instruction;
+    enum outcome outcome;
+    const char *message, *picture;
+    double largest_ulps, allowed_ulps;
+    int repeats; /* instructions of the module that are the same as this one */
+};
+bool isolate_run(const struct module *module, struct backend *backend,
+                 const struct differential_options *options,
+                 void (*report)(void *context, const struct isolated *isolated), void *context,
+                 struct error *err);
+
+#endif

@@ -1,0 +1,233 @@
+/* referee run: modules on a backend and on the golden, and whether they agree. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hlo/base/arena.h"
+#include "hlo/base/text.h"
+#include "hlo/literal.h"
+#include "tools/commands.h"
+#include "tools/modules.h"
+#include "tools/run_job.h"
+
+/* What the table of options fills besides struct run_options. */
+struct words {
+    const char *tolerance, *profile;
+    struct string_list flags; /* --option NAME=VALUE */
+    size_t memory, worker_memory;
+    double abs, rel;
+    bool help;
+};
+
+static const struct {
+    const char *name;
+    enum tolerance_kind kind;
+} tolerances[] = {{"default", TOLERANCE_DEFAULT},
+                  {"derived", TOLERANCE_DERIVED},
+                  {"xla", TOLERANCE_XLA},
+                  {"bits", TOLERANCE_BITS}};
+
+static bool set_tolerance(const struct words *words, struct run_options *options)
+{
+    if (words->abs >= 0 || words->rel >= 0) {
+        options->differential.tolerance = TOLERANCE_XLA;
+    }
+    options->differential.abs_error_bound = words->abs >= 0 ? words->abs : 1e-3;
+    options->differential.rel_error_bound = words->rel >= 0 ? words->rel : 1e-3;
+    if (words->tolerance == NULL) {
+        return true;
+    }
+    for (size_t i = 0; i < sizeof tolerances / sizeof *tolerances; i++) {
+        if (strcmp(tolerances[i].name, words->tolerance) == 0) {
+            options->differential.tolerance = tolerances[i].kind;
+            return true;
+        }
+    }
+    fprintf(stderr, "referee: --tolerance takes default, derived, xla or bits\n");
+    return false;
+}
+
+static bool set_profile(const struct words *words, struct run_options *options)
+{
+    if (words->profile == NULL) {
+        return true;
+    }
+    options->differential.profile = profile_find(words->profile);
+    if (options->differential.profile == NULL) {
+        fprintf(stderr, "referee: there is no profile '%s'; 'referee show backends' lists them\n",
+                words->profile);
+        return false;
+    }
+    return true;
+}
+
+/* "name=value" strings → flags; the strings are cut in place (they are argv's). */
+static bool set_flags(const struct words *words, struct run_options *options)
+{
+    struct backend_flag *flags = memory_zalloc((words->flags.count + 1) * sizeof *flags);
+    for (size_t i = 0; i < words->flags.count; i++) {
+        char *name = (char *)words->flags.items[i];
+        while (*name == '-') {
+            name++;
+        }
+        char *equals = strchr(name, '=');
+        if (equals != NULL) {
+            *equals = '\0';
+        }
+        flags[i] = (struct backend_flag){name, equals != NULL ? equals + 1 : "true"};
+    }
+    options->backend.flags = flags;
+    options->backend.flag_count = (int)words->flags.count;
+    return true;
+}
+
+/* The options that a repeated run needs, as they were typed. */
+static char *repeated_options(const struct words *words, const struct run_options *options)
+{
+    struct text text;
+    text_init(&text);
+    for (int i = 0; i < options->backend.flag_count; i++) {
+        text_printf(&text, " --option %s=%s", options->backend.flags[i].name,
+                    options->backend.flags[i].value);
+    }
+    if (words->tolerance != NULL) {
+        text_printf(&text, " --tolerance %s", words->tolerance);
+    }
+    if (words->profile != NULL) {
+        text_printf(&text, " --profile %s", words->profile);
+    }
+    if (words->abs >= 0) {
+        text_printf(&text, " --abs_error_bound %g", words->abs);
+    }
+    if (words->rel >= 0) {
+        text_printf(&text, " --rel_error_bound %g", words->rel);
+    }
+    if (options->differential.inputs.large_range) {
+        text_append(&text, " --large-range");
+    }
+    if (options->differential.inputs.boundary_values) {
+        text_append(&text, " --boundary-values");
+    }
+    if (options->isolate) {
+        text_append(&text, " --isolate");
+    }
+    for (size_t i = 0; i < options->inputs.count; i++) {
+        text_printf(&text, " --inputs '%s'", options->inputs.items[i]);
+    }
+    char *result = text_take(&text);
+    text_finish(&text);
+    return result;
+}
+
+static void print_summary(const size_t counts[OUTCOME_COUNT], size_t unreadable)
+{
+    const char *separator = "";
+    for (int i = 0; i < OUTCOME_COUNT; i++) {
+        if (counts[i] > 0) {
+            printf("%s%zu %s", separator, counts[i], outcome_text((enum outcome)i));
+            separator = ", ";
+        }
+    }
+    if (unreadable > 0) {
+        printf("%s%zu UNREADABLE", separator, unreadable);
+    }
+    printf("\n");
+}
+
+static int run(int argc, char **argv, struct run_options *o, struct words *words)
+{
+    struct input_options *inputs = &o->differential.inputs;
+    int64_t repeat = 1, samples = 0;
+    const struct option table[] = {
+        {"backend", 'b', OPTION_LIST, &o->backends, "URI",
+         "backend under test (default cpu:); may be given several times"},
+        {"reference", 0, OPTION_TEXT, &o->reference, "URI",
+         "what it is held against (default interp:, the golden)"},
+        {"option", 'O', OPTION_LIST, &words->flags, "NAME=VALUE",
+         "set an XLA flag for the backend, e.g. xla_cpu_enable_fast_min_max=false"},
+        {"inputs", 'i', OPTION_LIST, &o->inputs, "FILE",
+         "an argument, one per parameter; or one RunHloModuleLiterals file for all"},
+        {"seed", 's', OPTION_INT, &o->seed, "N", "draw arguments from this seed (default 1)"},
+        {"iterations", 'n', OPTION_INT, &o->iterations, "N", "runs per module, each with its own seed"},
+        {"large-range", 0, OPTION_FLAG, &inputs->large_range, NULL,
+         "draw floats over the whole exponent range"},
+        {"boundary-values", 0, OPTION_FLAG, &inputs->boundary_values, NULL,
+         "mix in ±0, ±Inf, NaN, subnormals and extremes"},
+        {"zeros", 0, OPTION_FLAG, &inputs->zeros, NULL, "all arguments are zero"},
+        {"tolerance", 0, OPTION_TEXT, &words->tolerance, "KIND",
+         "default, derived, xla or bits ('referee show tolerances' explains)"},
+        {"abs_error_bound", 0, OPTION_REAL, &words->abs, "X", "XLA's rule: absolute bound"},
+        {"rel_error_bound", 0, OPTION_REAL, &words->rel, "X", "XLA's rule: relative bound"},
+        {"profile", 0, OPTION_TEXT, &words->profile, "NAME",
+         "what the backend may do: cpu, gpu, tpu, strict …; by default told by the URI"},
+        {"samples", 0, OPTION_INT, &samples, "N", "golden evaluations for derived tolerances"},
+        {"isolate", 0, OPTION_FLAG, &o->isolate, NULL,
+         "run every instruction alone on the golden's operands"},
+        {"repeat", 0, OPTION_INT, &repeat, "N", "run N times on the backend: differing runs are FLAKY"},
+        {"backend-only", 0, OPTION_FLAG, &o->backend.run_backend_only, NULL,
+         "the module is optimised already: skip the backend's HLO passes"},
+        {"timeout", 't', OPTION_SECONDS, &o->backend.timeout, "TIME",
+         "for one module on one backend (default 60)"},
+        {"memory", 'm', OPTION_SIZE, &words->memory, "SIZE", "most bytes of the golden's values"},
+        {"worker-memory", 0, OPTION_SIZE, &o->backend.memory_limit, "SIZE",
+         "most bytes a backend's process may take: beyond it the outcome is OOM"},
+        {"jobs", 'j', OPTION_INT, &o->jobs, "N", "modules at a time (default 1)"},
+        {"save", 0, OPTION_TEXT, &o->save_literals, "FILE",
+         "save arguments and results as RunHloModuleLiterals"},
+        {"json", 0, OPTION_TEXT, &o->json, "FILE", "write a report as JSON (- = stdout)"},
+        {"verbose", 'v', OPTION_FLAG, &o->verbose, NULL, "also notes and times of what passed"},
+        {"quiet", 'q', OPTION_FLAG, &o->quiet, NULL, "only what did not pass"},
+        {"verify", 0, OPTION_FLAG, &o->verify, NULL, "--no-verify: run without checking first"},
+        {"help", 'h', OPTION_FLAG, &words->help, NULL, "this text"},
+        {0}};
+    struct string_list paths = {0}, files = {0};
+    if (!options_parse(&(struct option_table){.options = table}, argc, argv, &paths)) {
+        return EXIT_USAGE;
+    }
+    if (words->help || paths.count == 0) {
+        fprintf(words->help ? stdout : stderr,
+                "usage: referee run MODULE… [--backend URI]… [--reference URI]\n\n"
+                "Runs each module on the backends and on the golden interpreter, on the same "
+                "inputs, and\ncompares. Every backend runs in a process of its own: a crash, a "
+                "hang or running out of\nmemory is an outcome. Exit status 0 if all passed, 1 "
+                "otherwise.\n\n");
+        if (words->help) {
+            options_help(table);
+        }
+        return words->help ? EXIT_AS_EXPECTED : EXIT_USAGE;
+    }
+    if (!set_tolerance(words, o) || !set_profile(words, o) || !set_flags(words, o) ||
+        !expand_paths(&paths, &files)) {
+        return EXIT_USAGE;
+    }
+    o->differential.repeat = (int)repeat;
+    o->differential.derived_samples = (int)samples;
+    o->iterations = o->iterations < 1 ? 1 : o->iterations;
+    o->repeat_options = repeated_options(words, o);
+    literal_set_memory_limit(words->memory);
+    size_t counts[OUTCOME_COUNT] = {0}, unreadable = 0;
+    int status = run_files(&files, o, counts, &unreadable);
+    size_t total = unreadable;
+    for (int i = 0; i < OUTCOME_COUNT; i++) {
+        total += counts[i];
+    }
+    if (total > 1) {
+        print_summary(counts, unreadable);
+    }
+    free(o->repeat_options);
+    free((void *)o->backend.flags);
+    free_paths(&files);
+    string_list_finish(&paths);
+    return status;
+}
+
+int command_run(int argc, char **argv)
+{
+    struct run_options options = {.iterations = 1, .seed = 1, .jobs = 1, .verify = true};
+    struct words words = {.abs = -1, .rel = -1};
+    int status = run(argc, argv, &options, &words);
+    string_list_finish(&options.backends);
+    string_list_finish(&options.inputs);
+    string_list_finish(&words.flags);
+    return status;
+}

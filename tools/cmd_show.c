@@ -1,0 +1,207 @@
+/* referee show: what is supported, or what is in a file. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "compare/profile.h"
+#include "hlo/base/error.h"
+#include "hlo/base/file.h"
+#include "hlo/base/text.h"
+#include "hlo/floats.h"
+#include "hlo/literal.h"
+#include "hlo/module.h"
+#include "hlo/text/text_format.h"
+#include "tools/commands.h"
+#include "tools/modules.h"
+#include "tools/options.h"
+
+static void show_ops(void)
+{
+    printf("%-26s %-8s %-24s %-26s %s\n", "opcode", "operands", "shape", "golden", "attributes");
+    int evaluated = 0;
+    for (int i = 0; i < OPCODE_COUNT; i++) {
+        const struct opcode_info *op = &opcode_table[i];
+        char arity[16] = "any";
+        if (op->arity != VARIADIC) {
+            snprintf(arity, sizeof arity, "%d", op->arity);
+        }
+        printf("%-26s %-8s %-24s %-26s %s\n", op->text, arity, op->infer, op->eval,
+               op->attributes);
+        evaluated += strcmp(op->eval, "unsupported") != 0;
+    }
+    printf("\n%d opcodes, %d evaluated by the golden interpreter. \"!\" marks required "
+           "attributes;\nshape \"given\" must be written in text.\n",
+           OPCODE_COUNT, evaluated);
+}
+
+static void show_types(void)
+{
+    static const char *const kinds[] = {"", "pred", "signed", "unsigned", "float", "complex"};
+    printf("%-15s %6s  %-9s %5s  %-10s %-12s %s\n", "type", "number", "kind", "bits", "largest",
+           "min normal", "Inf NaN −0");
+    for (int i = 1; i < TYPE_COUNT; i++) {
+        enum type type = (enum type)i;
+        printf("%-15s %6d  %-9s %5d", type_text(type), i, kinds[type_kind(type)],
+               type_bits(type));
+        if (type_is_float(type)) {
+            printf("  %-10.4g %-12.4g %-3s %-3s %s", float_max(type), float_min_normal(type),
+                   float_has_infinity(type) ? "yes" : "no", float_has_nan(type) ? "yes" : "no",
+                   float_has_negative_zero(type) ? "yes" : "no");
+        }
+        printf("\n");
+    }
+}
+
+static void show_backends(void)
+{
+    for (int i = 0; i < backend_scheme_count; i++) {
+        printf("%-10s %s\n", backend_schemes[i].scheme, backend_schemes[i].summary);
+    }
+    const char *plugin = backend_default_plugin();
+    printf("\nthe fetched XLA CPU plugin: %s\n",
+           plugin[0] != '\0' ? plugin : "not there; type ./dev run, or pip-install it (see ./dev)");
+    printf("\nprofiles (what a backend may do):\n");
+    for (int i = 0; i < profile_count; i++) {
+        printf("  %-8s %s\n", profiles[i].name, profiles[i].summary);
+    }
+}
+
+static void show_tolerances(void)
+{
+    struct text text;
+    text_init(&text);
+    profile_explain(&text);
+    fputs(text.data, stdout);
+    text_finish(&text);
+}
+
+static int show_literal(const char *data, size_t size, enum format format)
+{
+    struct error err = {0};
+    struct literal *literal = format == FORMAT_NPY ? npy_read(data, size, NULL, &err)
+                                                   : proto_read_literal(data, size, &err);
+    if (literal == NULL) {
+        print_error(&err);
+        return EXIT_USAGE;
+    }
+    struct text text;
+    text_init(&text);
+    shape_print(literal->shape, true, &text);
+    text_char(&text, ' ');
+    literal_print(literal, true, 0, &text);
+    printf("%s\n", text.data);
+    text_finish(&text);
+    literal_release(literal);
+    return EXIT_AS_EXPECTED;
+}
+
+static void show_module(const struct loaded_module *part)
+{
+    const struct module *module = part->module;
+    int counts[OPCODE_COUNT] = {0};
+    int64_t parameter_bytes = 0;
+    for (int c = 0; c < module->count; c++) {
+        for (int i = 0; i < module->computations[c]->count; i++) {
+            counts[module->computations[c]->instructions[i]->opcode]++;
+        }
+    }
+    printf("// %s: %d computations, %d instructions", part->name, module->count,
+           module_instruction_count(module));
+    for (int i = 0; i < module->entry->parameter_count; i++) {
+        parameter_bytes += shape_bytes(module->entry->parameters[i]->shape);
+    }
+    printf(", %d parameters of %.3g MB", module->entry->parameter_count,
+           (double)parameter_bytes / 1e6);
+    if (module->elided_count > 0) {
+        printf(", %d elided constants", module->elided_count);
+    }
+    if (part->sets.count > 0) {
+        printf(", %d arguments in the file", part->sets.sets[0].count);
+    }
+    printf("\n//");
+    for (int i = 0; i < OPCODE_COUNT; i++) {
+        if (counts[i] > 0) {
+            printf(" %s:%d", opcode_text((enum opcode)i), counts[i]);
+        }
+    }
+    printf("\n");
+    struct text text;
+    text_init(&text);
+    text_print_module(module, &print_short, &text);
+    fputs(text.data, stdout);
+    text_finish(&text);
+}
+
+static int show_file(const char *path)
+{
+    struct error err = {0};
+    size_t size;
+    char *data = file_read(path, &size, &err);
+    if (data == NULL) {
+        print_error(&err);
+        return EXIT_USAGE;
+    }
+    enum format format = format_of(data, size);
+    int status = EXIT_AS_EXPECTED;
+    struct loaded_file file;
+    if (format == FORMAT_NPY || format == FORMAT_LITERAL) {
+        status = show_literal(data, size, format);
+    } else if (!module_load_memory(path, data, size, &file, &err)) {
+        print_error(&err);
+        status = EXIT_USAGE;
+    } else {
+        for (int i = 0; i < file.count; i++) {
+            if (file.modules[i].error != NULL) {
+                print_error(file.modules[i].error);
+                status = EXIT_USAGE;
+            } else {
+                show_module(&file.modules[i]);
+            }
+        }
+        loaded_file_finish(&file);
+    }
+    free(data);
+    return status;
+}
+
+int command_show(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*show)(void);
+    } topics[] = {{"ops", show_ops},
+                  {"types", show_types},
+                  {"backends", show_backends},
+                  {"tolerances", show_tolerances}};
+    bool help = false;
+    const struct option table[] = {{"help", 'h', OPTION_FLAG, &help, NULL, "this text"}, {0}};
+    struct string_list words = {0};
+    if (!options_parse(&(struct option_table){.options = table}, argc, argv, &words)) {
+        return EXIT_USAGE;
+    }
+    if (help || words.count == 0) {
+        fprintf(help ? stdout : stderr,
+                "usage: referee show ops|types|backends|tolerances|MODULE|LITERAL\n\n"
+                "  ops         all opcodes: operands, shape rule, golden evaluator, attributes\n"
+                "  types       all primitive types with their ranges\n"
+                "  backends    the backend schemes, the fetched plugin, the profiles\n"
+                "  tolerances  how results are compared, and the bounds by operation and type\n"
+                "  FILE        a module (short form, with counts) or a literal\n");
+        return help ? EXIT_AS_EXPECTED : EXIT_USAGE;
+    }
+    int status = EXIT_AS_EXPECTED;
+    for (size_t i = 0; i < words.count; i++) {
+        bool shown = false;
+        for (size_t k = 0; k < sizeof topics / sizeof *topics; k++) {
+            if (strcmp(words.items[i], topics[k].name) == 0) {
+                topics[k].show();
+                shown = true;
+            }
+        }
+        int one = shown ? EXIT_AS_EXPECTED : show_file(words.items[i]);
+        status = one > status ? one : status;
+    }
+    string_list_finish(&words);
+    return status;
+}

@@ -1,0 +1,177 @@
+/* referee verify: read modules and check them by XLA's rules; --round-trip also prints, writes and
+ * reads them back. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hlo/base/error.h"
+#include "hlo/base/file.h"
+#include "hlo/base/text.h"
+#include "hlo/module.h"
+#include "hlo/text/text_format.h"
+#include "hlo/verify.h"
+#include "tools/commands.h"
+#include "tools/modules.h"
+#include "tools/options.h"
+#include "tools/progress.h"
+
+struct verify_options {
+    bool round_trip, quiet, help;
+    const char *json;
+};
+
+static bool fail_step(struct error *err, const char *step)
+{
+    error_prefix(err, "%s", step);
+    return false;
+}
+
+/* print → read → equal, and proto → read → equal. */
+static bool round_trip(const struct module *module, struct error *err)
+{
+    struct text text;
+    text_init(&text);
+    text_print_module(module, &print_canonical, &text);
+    struct module *again = text_read_module(text.data, text.size, "printed text", 1, err);
+    bool ok = again != NULL || fail_step(err, "reading back what was printed");
+    if (again == NULL) {
+        error_quote(err, text.data, text.size);
+    }
+    ok = ok && (module_equal(module, again, err) || fail_step(err, "after print and read"));
+    module_destroy(again);
+    text_finish(&text);
+    if (!ok) {
+        return false;
+    }
+    size_t size;
+    void *bytes = proto_write_module(module, PROTO_MODULE, &size, err);
+    if (bytes == NULL) {
+        return fail_step(err, "writing a proto");
+    }
+    again = proto_read_module(bytes, size, "written proto", NULL, NULL, err);
+    ok = again != NULL || fail_step(err, "reading back the written proto");
+    ok = ok && (module_equal(module, again, err) || fail_step(err, "after proto write and read"));
+    module_destroy(again);
+    free(bytes);
+    return ok;
+}
+
+/* Verifies one part of a file; prints findings; true when there are none. */
+static bool verify_part(const struct loaded_module *part, const struct verify_options *options,
+                        json_t *report)
+{
+    json_t *entry = json_pack("{s:s}", "module", part->name);
+    json_t *list = json_array();
+    if (part->error != NULL) {
+        print_error(part->error);
+        json_array_append_new(list, json_pack("{s:i, s:i, s:s}", "line", part->error->line,
+                                              "column", part->error->column, "text",
+                                              part->error->message));
+    } else {
+        if (part->warnings[0] != '\0') {
+            fprintf(stderr, "%s: warning: %s", part->name, part->warnings);
+        }
+        struct findings findings;
+        verify_module(part->module, &findings);
+        for (int i = 0; i < findings.count; i++) {
+            const struct finding *finding = &findings.list[i];
+            struct error err = {0};
+            error_at(&err, finding->where, "%s", finding->text);
+            print_error(&err);
+            json_array_append_new(list, json_pack("{s:i, s:i, s:s}", "line", finding->where.line,
+                                                  "column", finding->where.column, "text",
+                                                  finding->text));
+        }
+        struct error err = {0};
+        if (findings.count == 0 && options->round_trip && !round_trip(part->module, &err)) {
+            fprintf(stderr, "%s: round trip: ", part->name);
+            print_error(&err);
+            json_array_append_new(list,
+                                  json_pack("{s:s+}", "text", "round trip: ", err.message));
+        }
+        findings_finish(&findings);
+    }
+    bool ok = json_array_size(list) == 0;
+    if (ok && !options->quiet) {
+        printf("%s: ok, %d computations, %d instructions%s\n", part->name, part->module->count,
+               module_instruction_count(part->module),
+               options->round_trip ? ", round trip ok" : "");
+    }
+    json_object_set_new(entry, "findings", list);
+    json_array_append_new(report, entry);
+    return ok;
+}
+
+int command_verify(int argc, char **argv)
+{
+    struct verify_options options = {0};
+    const struct option table[] = {
+        {"round-trip", 'r', OPTION_FLAG, &options.round_trip, NULL,
+         "also print and write each module as text and as a proto, read it back and compare"},
+        {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "say nothing of modules without findings"},
+        {"json", 0, OPTION_TEXT, &options.json, "FILE", "write the findings as JSON (- = stdout)"},
+        {"help", 'h', OPTION_FLAG, &options.help, NULL, "this text"},
+        {0}};
+    struct string_list paths = {0}, files = {0};
+    if (!options_parse(&(struct option_table){.options = table}, argc, argv, &paths)) {
+        return EXIT_USAGE;
+    }
+    if (options.help || paths.count == 0) {
+        fprintf(options.help ? stdout : stderr,
+                "usage: referee verify MODULE… [--round-trip]\n\n"
+                "Reads modules (HLO text, HloModuleProto, HloProto, HloSnapshot; told by content; "
+                "files of\nseveral modules split at \"// -----\" lines; folders) and checks them "
+                "by XLA's rules. All\nfindings are listed with file, line and column.\n\n");
+        if (options.help) {
+            options_help(table);
+        }
+        return options.help ? EXIT_AS_EXPECTED : EXIT_USAGE;
+    }
+    if (!expand_paths(&paths, &files)) {
+        return EXIT_USAGE;
+    }
+    json_t *report = json_array();
+    struct progress progress;
+    progress_start(&progress, files.count);
+    size_t good = 0, bad = 0;
+    for (size_t i = 0; i < files.count; i++) {
+        struct loaded_file file;
+        struct error err = {0};
+        progress_clear(&progress);
+        if (!module_load(files.items[i], &file, &err)) {
+            print_error(&err);
+            bad++;
+            json_array_append_new(report, json_pack("{s:s, s:[{s:s}]}", "module", files.items[i],
+                                                    "findings", "text", err.message));
+        } else {
+            for (int k = 0; k < file.count; k++) {
+                if (verify_part(&file.modules[k], &options, report)) {
+                    good++;
+                } else {
+                    bad++;
+                }
+            }
+            loaded_file_finish(&file);
+        }
+        progress_step(&progress, files.items[i]);
+    }
+    progress_clear(&progress);
+    if (files.count > 1 || good + bad > 1) {
+        printf("%zu modules ok, %zu with findings\n", good, bad);
+    }
+    int status = bad > 0 ? EXIT_FINDINGS : EXIT_AS_EXPECTED;
+    if (options.json != NULL) {
+        char *text = json_dumps(report, JSON_INDENT(1));
+        struct error err = {0};
+        if (!file_write(options.json, text, strlen(text), &err)) {
+            print_error(&err);
+            status = EXIT_INFRASTRUCTURE;
+        }
+        free(text);
+    }
+    json_decref(report);
+    free_paths(&files);
+    string_list_finish(&paths);
+    return status;
+}

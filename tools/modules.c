@@ -1,0 +1,87 @@
+/* Files and folders of modules on the command line. */
+#include "tools/modules.h"
+
+#include <fts.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "hlo/base/arena.h"
+#include "hlo/base/error.h"
+#include "hlo/base/text.h"
+
+void print_error(const struct error *err)
+{
+    struct text text;
+    text_init(&text);
+    error_print(err, &text);
+    fputs(text.data, stderr);
+    text_finish(&text);
+}
+
+static bool has_module_ending(const char *path)
+{
+    static const char *const endings[] = {".hlo", ".txt", ".pb", ".gz"};
+    size_t size = strlen(path);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t length = strlen(endings[i]);
+        if (size > length && strcmp(path + size - length, endings[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static bool add_folder(const char *path, struct string_list *files)
+{
+    char *copy = memory_strdup(path);
+    char *roots[] = {copy, NULL};
+    FTS *tree = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, by_name);
+    for (FTSENT *entry; tree != NULL && (entry = fts_read(tree)) != NULL;) {
+        if (entry->fts_info == FTS_F && has_module_ending(entry->fts_path)) {
+            string_list_add(files, memory_strdup(entry->fts_path));
+        }
+    }
+    bool ok = tree != NULL;
+    if (ok) {
+        fts_close(tree);
+    }
+    free(copy);
+    return ok;
+}
+
+bool expand_paths(const struct string_list *paths, struct string_list *files)
+{
+    for (size_t i = 0; i < paths->count; i++) {
+        struct stat info;
+        if (strcmp(paths->items[i], "-") == 0) {
+            string_list_add(files, memory_strdup("-"));
+        } else if (stat(paths->items[i], &info) != 0) {
+            fprintf(stderr, "referee: %s: no such file or folder\n", paths->items[i]);
+            return false;
+        } else if (S_ISDIR(info.st_mode)) {
+            size_t before = files->count;
+            if (!add_folder(paths->items[i], files) || files->count == before) {
+                fprintf(stderr, "referee: %s: no module files in this folder\n", paths->items[i]);
+                return false;
+            }
+        } else {
+            string_list_add(files, memory_strdup(paths->items[i]));
+        }
+    }
+    return true;
+}
+
+void free_paths(struct string_list *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        free((char *)files->items[i]);
+    }
+    string_list_finish(files);
+}

@@ -1,0 +1,20 @@
+/* What every command does with files of modules: load all, say what could not be read, go on. */
+#ifndef TOOLS_MODULES_H
+#define TOOLS_MODULES_H
+
+#include <stdbool.h>
+
+#include "hlo/format.h"
+#include "tools/options.h"
+
+struct error;
+struct finding;
+
+/* Prints an error with place, source line and caret to stderr, after "referee: ". */
+void print_error(const struct error *err);
+/* Files from the command line; a folder stands for all files below it that end in .hlo, .txt, .pb,
+ * .hlo.pb or .gz, sorted. False (with a message) when a path does not exist. */
+bool expand_paths(const struct string_list *paths, struct string_list *files);
+void free_paths(struct string_list *files);
+
+#endif

@@ -1,0 +1,28 @@
+/* The work of `referee run` and `run_hlo_module`: modules × backends × iterations, by several
+ * threads, reported in order. */
+#ifndef TOOLS_RUN_JOB_H
+#define TOOLS_RUN_JOB_H
+
+#include "compare/differential.h"
+#include "tools/options.h"
+
+struct run_options {
+    struct string_list backends; /* URIs; empty = cpu: */
+    const char *reference;       /* URI; NULL = interp: */
+    struct string_list inputs;
+    int64_t iterations, seed, jobs;
+    bool isolate, verbose, quiet, verify;
+    const char *json;            /* report file or NULL */
+    const char *save_literals;   /* RunHloModuleLiterals of all iterations, or NULL */
+    bool print_literals;
+    struct backend_options backend;
+    struct differential_options differential;
+    char *repeat_options; /* those of the command line that a repeated run needs; owned */
+};
+
+/* Runs everything; prints to stdout. counts[outcome] and *unreadable are filled. Returns the exit
+ * status. */
+int run_files(const struct string_list *files, const struct run_options *options,
+              size_t counts[OUTCOME_COUNT], size_t *unreadable);
+
+#endif
