@@ -109,6 +109,10 @@ static void judge(struct leaf_comparison *leaf, const struct bound *bound, const
 {
     struct element_difference difference = {index, part, pair->reference, pair->actual, 0, 0};
     if (!type_is_float(pair->type)) {
+        if (isnan(own)) {
+            leaf->undecided++;
+            return;
+        }
         difference.error = fabs(pair->actual - pair->reference);
         difference.ulps = difference.error;
         leaf->buckets[bucket_of(difference.ulps > 0 ? difference.ulps : 1)]++;

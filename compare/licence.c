@@ -1,0 +1,223 @@
+/* Licences: the table, flushing, and choosing the nearest of several right answers. Rewrites are in
+ * rewrite.c. */
+#include "compare/licence.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare/profile.h"
+#include "compare/rewrite.h"
+#include "hlo/base/arena.h"
+#include "hlo/base/error.h"
+#include "hlo/floats.h"
+#include "hlo/literal.h"
+#include "hlo/module.h"
+#include "interp/interp.h"
+
+/* --- flush to zero --- */
+
+/* XLA's CPU computes f16 in f32, where no f16 is subnormal: it is not flushed. */
+static bool type_flushes(enum type type)
+{
+    enum type part = type_part(type);
+    return part == TYPE_F32 || part == TYPE_F64 || part == TYPE_BF16;
+}
+
+/* Subnormal elements become zero of the same sign; true if there was one. */
+static bool flush(struct literal *literal)
+{
+    bool any = false;
+    if (shape_is_tuple(literal->shape)) {
+        for (int i = 0; i < literal->shape->count; i++) {
+            any |= flush(literal->elements[i]);
+        }
+        return any;
+    }
+    enum type type = literal->shape->type;
+    if (!type_flushes(type)) {
+        return false;
+    }
+    int64_t numbers = literal_elements(literal) * (type_is_complex(type) ? 2 : 1);
+    for (int64_t i = 0; i < numbers; i++) {
+        if (type_part(type) == TYPE_F32) {
+            uint32_t *bits = (uint32_t *)literal_data(literal) + i;
+            if ((*bits & 0x7f800000u) == 0 && (*bits & 0x7fffffu) != 0) {
+                *bits &= 0x80000000u;
+                any = true;
+            }
+        } else if (type_part(type) == TYPE_BF16) {
+            uint16_t *bits = (uint16_t *)literal_data(literal) + i;
+            if ((*bits & 0x7f80u) == 0 && (*bits & 0x7fu) != 0) {
+                *bits &= 0x8000u;
+                any = true;
+            }
+        } else {
+            uint64_t *bits = (uint64_t *)literal_data(literal) + i;
+            if ((*bits & 0x7ff0000000000000u) == 0 && (*bits & 0xfffffffffffffu) != 0) {
+                *bits &= 0x8000000000000000u;
+                any = true;
+            }
+        }
+    }
+    return any;
+}
+
+struct flushing {
+    struct interp_options inner;
+    bool any;
+};
+
+static void flush_noise(void *context, const struct instruction *instruction,
+                        enum noise_place place, int operand, struct literal *value)
+{
+    struct flushing *flushing = context;
+    (void)instruction;
+    (void)place;
+    (void)operand;
+    flushing->any |= flush(value);
+}
+
+static bool flushing_cancelled(void *context)
+{
+    const struct flushing *flushing = context;
+    return flushing->inner.cancelled != NULL &&
+           flushing->inner.cancelled(flushing->inner.context);
+}
+
+static struct literal *evaluate_flushed(const struct module *module,
+                                        struct literal *const *arguments, int argument_count,
+                                        const struct interp_options *interp, struct error *err)
+{
+    struct flushing flushing = {.inner = *interp};
+    struct interp_options options = *interp;
+    options.noise = flush_noise;
+    options.on_instruction = NULL;
+    options.cancelled = flushing_cancelled;
+    options.context = &flushing;
+    struct literal **flushed = memory_zalloc((size_t)argument_count * sizeof *flushed);
+    for (int i = 0; i < argument_count; i++) {
+        flushed[i] = literal_own_take(literal_retain(arguments[i]), err);
+        if (flushed[i] == NULL) {
+            argument_count = i;
+            break;
+        }
+        flushing.any |= flush(flushed[i]);
+    }
+    struct literal *result = NULL;
+    if (err->code == ERROR_NONE) {
+        result = interp_evaluate(module, flushed, argument_count, &options, err);
+    }
+    for (int i = 0; i < argument_count; i++) {
+        literal_release(flushed[i]);
+    }
+    free(flushed);
+    if (!flushing.any) {
+        literal_release(result);
+        return NULL;
+    }
+    return result;
+}
+
+/* --- rewrites --- */
+
+static struct literal *evaluate_rewritten(const struct module *module, rewrite_function *rewrite,
+                                          struct literal *const *arguments, int argument_count,
+                                          const struct interp_options *interp, struct error *err)
+{
+    struct module *copy = rewrite_copy(module, rewrite, err);
+    if (copy == NULL) {
+        return NULL;
+    }
+    struct literal *result = interp_evaluate(copy, arguments, argument_count, interp, err);
+    module_destroy(copy);
+    return result;
+}
+
+static struct literal *evaluate_contracted(const struct module *module,
+                                           struct literal *const *arguments, int argument_count,
+                                           const struct interp_options *interp, struct error *err)
+{
+    return evaluate_rewritten(module, rewrite_contract, arguments, argument_count, interp, err);
+}
+
+static struct literal *evaluate_simplified(const struct module *module,
+                                           struct literal *const *arguments, int argument_count,
+                                           const struct interp_options *interp, struct error *err)
+{
+    return evaluate_rewritten(module, rewrite_algebra, arguments, argument_count, interp, err);
+}
+
+static bool allows_flush(const struct profile *profile)
+{
+    return profile->flush_subnormals;
+}
+
+static bool allows_contract(const struct profile *profile)
+{
+    return profile->contract;
+}
+
+static bool allows_algebra(const struct profile *profile)
+{
+    return profile->algebra;
+}
+
+const struct licence licences[] = {
+    {"flush to zero", allows_flush, evaluate_flushed},
+    {"contraction of a·b + c", allows_contract, evaluate_contracted},
+    {"algebraic simplification", allows_algebra, evaluate_simplified},
+};
+const int licence_count = sizeof licences / sizeof *licences;
+
+/* --- the nearest answer --- */
+
+static double distance(double a, double b)
+{
+    if (isnan(a) || isnan(b)) {
+        return isnan(a) && isnan(b) ? 0 : INFINITY;
+    }
+    return a == b ? 0 : fabs(a - b);
+}
+
+/* Distance of element i of a literal from the actual one; parts add up. */
+static double element_distance(const struct literal *literal, const struct literal *actual,
+                               int64_t i)
+{
+    double real = distance(literal_get_double(literal, i), literal_get_double(actual, i));
+    return real + (type_is_complex(literal->shape->type)
+                       ? distance(literal_get_imaginary(literal, i),
+                                  literal_get_imaginary(actual, i))
+                       : 0);
+}
+
+int64_t take_nearer(struct literal *reference, const struct literal *candidate,
+                    const struct literal *actual)
+{
+    int64_t replaced = 0;
+    if (shape_is_tuple(reference->shape)) {
+        for (int i = 0; i < reference->shape->count; i++) {
+            replaced += take_nearer(reference->elements[i], candidate->elements[i],
+                                    actual->elements[i]);
+        }
+        return replaced;
+    }
+    if (!shape_is_array(reference->shape) ||
+        !shape_compatible(shape_static(reference->shape), shape_static(actual->shape)) ||
+        !shape_compatible(shape_static(reference->shape), shape_static(candidate->shape))) {
+        return 0;
+    }
+    size_t bytes = (size_t)type_bytes(reference->shape->type);
+    int64_t count = literal_elements(reference);
+    char *to = literal_data(reference);
+    const char *from = literal_data(candidate);
+    for (int64_t i = 0; i < count; i++) {
+        size_t at = (size_t)i * bytes;
+        if (memcmp(to + at, from + at, bytes) != 0 &&
+            element_distance(candidate, actual, i) < element_distance(reference, actual, i)) {
+            memcpy(to + at, from + at, bytes);
+            replaced++;
+        }
+    }
+    return replaced;
+}

@@ -1,0 +1,205 @@
+/* Derived bounds: the spread of the golden when its roundings are moved at random. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare/tolerance.h"
+#include "hlo/base/arena.h"
+#include "hlo/base/error.h"
+#include "hlo/base/map.h"
+#include "hlo/base/pool.h"
+#include "hlo/base/rng.h"
+#include "hlo/floats.h"
+#include "hlo/literal.h"
+#include "hlo/module.h"
+#include "interp/interp.h"
+
+enum { STRIP = 4096 };
+
+/* The spread times this is the bound: few samples see less than the whole range. */
+static const double safety = 8;
+/* A spread beyond this part of the output's scale decides nothing. */
+static const double undecidable = 0.05;
+
+struct monte_carlo {
+    const struct roundings *roundings;
+    struct interp_options inner; /* whose callbacks are passed on */
+    uint64_t stream;             /* changes with every value that is moved */
+};
+
+struct moving {
+    struct literal *literal;
+    double amplitude; /* relative, uniform on both sides */
+    uint64_t stream;
+};
+
+static void move_strips(void *context, int64_t begin, int64_t end)
+{
+    const struct moving *moving = context;
+    enum type type = moving->literal->shape->type, part = type_part(type);
+    int64_t total = literal_elements(moving->literal) * (type_is_complex(type) ? 2 : 1);
+    char *data = literal_data(moving->literal);
+    double values[STRIP];
+    for (int64_t strip = begin; strip < end; strip++) {
+        struct rng rng;
+        rng_init(&rng, hash_u64((uint64_t)strip, moving->stream));
+        int64_t first = strip * STRIP, count = total - first < STRIP ? total - first : STRIP;
+        float_load(part, data + first * type_bytes(part), values, count);
+        for (int64_t i = 0; i < count; i++) {
+            values[i] += values[i] * (2 * rng_uniform(&rng) - 1) * moving->amplitude;
+        }
+        float_store(part, values, data + first * type_bytes(part), count);
+    }
+}
+
+static void move(struct monte_carlo *monte_carlo, struct literal *literal, double ulps)
+{
+    if (shape_is_tuple(literal->shape)) {
+        for (int i = 0; i < literal->shape->count; i++) {
+            move(monte_carlo, literal->elements[i], ulps);
+        }
+        return;
+    }
+    enum type type = literal->shape->type, part = type_part(type);
+    if (!type_is_float(part) || ulps <= 0) {
+        return;
+    }
+    struct moving moving = {literal, ulps * ldexp(1.0, -float_formats[part].mantissa_bits),
+                            hash_u64(monte_carlo->stream++, 7)};
+    int64_t numbers = literal_elements(literal) * (type_is_complex(type) ? 2 : 1);
+    pool_for((numbers + STRIP - 1) / STRIP, 4, move_strips, &moving);
+}
+
+static void add_noise(void *context, const struct instruction *instruction, enum noise_place place,
+                      int operand, struct literal *value)
+{
+    struct monte_carlo *monte_carlo = context;
+    const struct rounding *rounding =
+        &monte_carlo->roundings->values[instruction->parent->id][instruction->id];
+    (void)operand;
+    if (place == NOISE_RESULT) {
+        bool narrow = type_bits(profile_rounding_type(instruction)) <= 16;
+        double sum = rounding->terms > 0 && narrow ? 1 : 0;
+        move(monte_carlo, value, fmax(rounding->ulps, sum));
+    } else if (rounding->terms > 0) {
+        /* Partial sums are f32 at least, whatever the operands are. */
+        enum type part = type_part(value->shape->type);
+        double ulps = 1 + sqrt((double)rounding->terms) / 2;
+        if (type_is_float(part) && type_bits(part) <= 16) {
+            ulps *= ldexp(1.0, float_formats[part].mantissa_bits - 23);
+        }
+        move(monte_carlo, value, ulps);
+    }
+}
+
+static bool pass_cancelled(void *context)
+{
+    const struct monte_carlo *monte_carlo = context;
+    return monte_carlo->inner.cancelled != NULL &&
+           monte_carlo->inner.cancelled(monte_carlo->inner.context);
+}
+
+/* Widens the bounds of one leaf by what one sample shows. */
+static void widen(const struct literal *reference, const struct literal *sample, double *bounds)
+{
+    int parts = type_is_complex(reference->shape->type) ? 2 : 1;
+    bool inexact = type_is_float(type_part(reference->shape->type));
+    int64_t count = literal_elements(reference);
+    for (int64_t i = 0; i < count; i++) {
+        for (int part = 0; part < parts; part++) {
+            double a = part == 0 ? literal_get_double(reference, i)
+                                 : literal_get_imaginary(reference, i);
+            double b = part == 0 ? literal_get_double(sample, i)
+                                 : literal_get_imaginary(sample, i);
+            double *bound = &bounds[i * parts + part];
+            if (a == b || (isnan(a) && isnan(b)) || isnan(*bound)) {
+                continue;
+            }
+            double deviation = safety * fabs(a - b);
+            if (!inexact) {
+                *bound = NAN;
+            } else if (!(deviation <= *bound)) {
+                *bound = isnan(deviation) ? INFINITY : deviation;
+            }
+        }
+    }
+}
+
+/* Bounds as large as the values decide nothing. */
+static void mark_undecidable(const struct literal *reference, double *bounds)
+{
+    int parts = type_is_complex(reference->shape->type) ? 2 : 1;
+    int64_t count = literal_elements(reference);
+    double scale = 0;
+    if (!type_is_float(type_part(reference->shape->type))) {
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        double re = fabs(literal_get_double(reference, i));
+        double im = fabs(literal_get_imaginary(reference, i));
+        scale = isfinite(re) ? fmax(scale, re) : scale;
+        scale = isfinite(im) ? fmax(scale, im) : scale;
+    }
+    for (int64_t i = 0; i < count * parts; i++) {
+        if (bounds[i] > undecidable * scale) {
+            bounds[i] = INFINITY;
+        }
+    }
+}
+
+static struct literal *sample(const struct module *module, struct literal *const *arguments,
+                              int argument_count, struct monte_carlo *monte_carlo,
+                              struct error *err)
+{
+    struct interp_options options = monte_carlo->inner;
+    options.on_instruction = NULL;
+    options.noise = add_noise;
+    options.cancelled = pass_cancelled;
+    options.context = monte_carlo;
+    return interp_evaluate(module, arguments, argument_count, &options, err);
+}
+
+bool bounds_derived(const struct module *module, const struct profile *profile,
+                    struct literal *const *arguments, int argument_count, int samples,
+                    uint64_t seed, const struct interp_options *interp,
+                    const struct literal *reference, struct bound *bounds, struct error *err)
+{
+    int leaves = shape_leaves(reference->shape);
+    double **widths = memory_zalloc((size_t)leaves * sizeof *widths);
+    for (int i = 0; i < leaves; i++) {
+        const struct literal *leaf = literal_leaf(reference, i);
+        int64_t count = shape_is_array(leaf->shape) ? 2 * literal_elements(leaf) : 0;
+        widths[i] = memory_zalloc((size_t)count * sizeof **widths);
+    }
+    struct roundings roundings;
+    roundings_find(module, profile, &roundings);
+    struct monte_carlo monte_carlo = {.roundings = &roundings, .stream = hash_u64(seed, 99)};
+    if (interp != NULL) {
+        monte_carlo.inner = *interp;
+    }
+    bool ok = true;
+    for (int s = 0; ok && s < samples; s++) {
+        struct literal *value = sample(module, arguments, argument_count, &monte_carlo, err);
+        ok = value != NULL;
+        for (int i = 0; ok && i < leaves; i++) {
+            const struct literal *leaf = literal_leaf(reference, i);
+            if (shape_is_array(leaf->shape)) {
+                widen(leaf, literal_leaf(value, i), widths[i]);
+            }
+        }
+        literal_release(value);
+    }
+    for (int i = 0; i < leaves; i++) {
+        const struct literal *leaf = literal_leaf(reference, i);
+        if (ok && shape_is_array(leaf->shape)) {
+            mark_undecidable(leaf, widths[i]);
+            free((double *)bounds[i].element_bounds);
+            bounds[i].element_bounds = widths[i];
+        } else {
+            free(widths[i]);
+        }
+    }
+    free(widths);
+    roundings_finish(&roundings);
+    return ok;
+}

@@ -1,0 +1,284 @@
+/* Backend profiles and the table of ulp bounds. */
+#include "compare/profile.h"
+
+#include <string.h>
+
+#include "hlo/base/text.h"
+#include "hlo/module.h"
+
+const struct profile profiles[] = {
+    {"cpu", "XLA on CPU: flushes subnormals, contracts, simplifies", true, true, true, true, 1},
+    {"gpu", "XLA on GPU: as cpu, with wider bounds", true, true, true, true, 2},
+    {"tpu", "XLA on TPU: as gpu", true, true, true, true, 4},
+    {"ieee", "table of ulp bounds, no flushing, no algebra, no contraction", false, false, false,
+     false, 1},
+    {"strict", "every result correctly rounded; nothing else is allowed", false, false, false,
+     false, 0},
+};
+const int profile_count = sizeof profiles / sizeof *profiles;
+
+const struct profile *profile_find(const char *name)
+{
+    for (int i = 0; i < profile_count; i++) {
+        if (strcmp(profiles[i].name, name) == 0) {
+            return &profiles[i];
+        }
+    }
+    return NULL;
+}
+
+const struct profile *profile_for(const char *uri)
+{
+    static const struct {
+        const char *word, *profile;
+    } words[] = {{"interp:", "strict"}, {"cuda", "gpu"}, {"gpu", "gpu"}, {"rocm", "gpu"},
+                 {"tpu", "tpu"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strstr(uri, words[i].word) != NULL) {
+            return profile_find(words[i].profile);
+        }
+    }
+    return profile_find("cpu");
+}
+
+/* Bounds of one operation: for f32, f64, and types of 16 bits and fewer. */
+struct ulp_row {
+    enum opcode opcode;
+    double f32, f64, narrow;
+};
+
+static const struct ulp_row rows[] = {
+    {OP_RSQRT, 2, 2, 1},
+    {OP_SINE, 3, 4, 3},
+    {OP_COSINE, 3, 4, 3},
+    {OP_TAN, 3, 4, 3},
+    {OP_LOG, 3, 4, 3},
+    {OP_POWER, 3, 4, 3},
+    {OP_CBRT, 3, 4, 3},
+    {OP_LOGISTIC, 3, 4, 3},
+    {OP_ACOS, 3, 4, 3},
+    {OP_ASIN, 3, 4, 3},
+    {OP_EXPONENTIAL, 6, 6, 2},
+    {OP_LOG_PLUS_ONE, 6, 6, 2},
+    {OP_ATAN2, 6, 6, 2},
+    {OP_ASINH, 6, 6, 2},
+    {OP_ACOSH, 6, 6, 2},
+    {OP_ATANH, 6, 6, 2},
+    {OP_TANH, 8, 10, 3},
+    {OP_EXPONENTIAL_MINUS_ONE, 8, 10, 3},
+    {OP_ERF, 8, 10, 3},
+    {OP_SINH, 64, 64, 3},
+    {OP_COSH, 64, 64, 3},
+    {OP_BATCH_NORM_TRAINING, 8, 8, 2},
+    {OP_BATCH_NORM_INFERENCE, 8, 8, 2},
+    {OP_BATCH_NORM_GRAD, 16, 16, 4},
+    {OP_FFT, 16, 16, 4},
+    {OP_CHOLESKY, 16, 16, 4},
+    {OP_TRIANGULAR_SOLVE, 16, 16, 4},
+};
+
+/* Results that are exact or correctly rounded everywhere, whatever the profile. */
+static bool always_right(enum opcode opcode)
+{
+    switch (opcode) {
+    case OP_ADD:
+    case OP_SUBTRACT:
+    case OP_MULTIPLY:
+    case OP_SQRT:
+    case OP_REMAINDER:
+    case OP_CONVERT:
+    case OP_REDUCE_PRECISION:
+        return true;
+    default:
+        return false;
+    }
+}
+
+enum type profile_rounding_type(const struct instruction *instruction)
+{
+    const struct shape *shape = instruction->shape;
+    while (shape_is_tuple(shape) && shape->count > 0) {
+        shape = shape->elements[0];
+    }
+    enum type part = type_part(shape->type);
+    return shape_is_array(shape) && type_is_float(part) ? part : TYPE_INVALID;
+}
+
+static bool is_constant(const struct instruction *instruction)
+{
+    while (instruction->opcode == OP_BROADCAST || instruction->opcode == OP_RESHAPE ||
+           instruction->opcode == OP_CONVERT) {
+        instruction = instruction->operands[0];
+    }
+    return instruction->opcode == OP_CONSTANT || instruction->opcode == OP_PARAMETER;
+}
+
+/* Is there arithmetic that rounds in a reducer? (max, min, and, or do not.) */
+static bool reducer_rounds(const struct computation *reducer)
+{
+    for (int i = 0; i < reducer->count; i++) {
+        switch (reducer->instructions[i]->opcode) {
+        case OP_PARAMETER:
+        case OP_CONSTANT:
+        case OP_MAXIMUM:
+        case OP_MINIMUM:
+        case OP_AND:
+        case OP_OR:
+        case OP_COMPARE:
+        case OP_SELECT:
+        case OP_TUPLE:
+        case OP_GET_TUPLE_ELEMENT:
+        case OP_COPY:
+        case OP_CONVERT:
+            break;
+        default:
+            return true;
+        }
+    }
+    return false;
+}
+
+static int64_t reduced_terms(const struct instruction *instruction)
+{
+    const struct shape *in = instruction->operands[0]->shape, *out = instruction->shape;
+    out = shape_is_tuple(out) && out->count > 0 ? out->elements[0] : out;
+    int64_t outputs = shape_elements(out);
+    return outputs > 0 ? (shape_elements(in) + outputs - 1) / outputs : 0;
+}
+
+static int64_t dot_terms(const struct instruction *instruction)
+{
+    const struct shape *rhs = instruction->operands[1]->shape;
+    struct ints contracting = attr_ints(instruction, ATTR_RHS_CONTRACTING_DIMS);
+    int64_t terms = 1;
+    for (int i = 0; i < contracting.count; i++) {
+        terms *= rhs->dimensions[contracting.values[i]];
+    }
+    return terms;
+}
+
+static int64_t summed(const struct instruction *instruction)
+{
+    switch (instruction->opcode) {
+    case OP_DOT:
+    case OP_RAGGED_DOT:
+    case OP_SCALED_DOT:
+        return dot_terms(instruction);
+    case OP_CONVOLUTION: {
+        const struct shape *rhs = instruction->operands[1]->shape;
+        int64_t outputs = rhs->dimensions[attr_dim_labels(instruction)->kernel_output_feature];
+        return outputs > 0 ? shape_elements(rhs) / outputs : 0;
+    }
+    case OP_REDUCE:
+    case OP_SCAN:
+        return instruction->called_count > 0 && reducer_rounds(instruction->called[0])
+                   ? reduced_terms(instruction)
+                   : 0;
+    case OP_REDUCE_WINDOW: {
+        struct window window = attr_window(instruction);
+        int64_t terms = 1;
+        for (int i = 0; i < window.rank; i++) {
+            terms *= window.dimensions[i].size;
+        }
+        return instruction->called_count > 0 && reducer_rounds(instruction->called[0]) ? terms : 0;
+    }
+    case OP_SELECT_AND_SCATTER:
+    case OP_SCATTER: {
+        const struct computation *combiner =
+            instruction->called_count > 0 ? instruction->called[instruction->called_count - 1]
+                                          : NULL;
+        return combiner != NULL && reducer_rounds(combiner) ? 16 : 0;
+    }
+    case OP_ALL_REDUCE:
+    case OP_ALL_REDUCE_START:
+    case OP_REDUCE_SCATTER:
+        return 8;
+    case OP_BATCH_NORM_TRAINING:
+    case OP_BATCH_NORM_GRAD: {
+        int64_t features =
+            instruction->operands[0]
+                ->shape->dimensions[attr_int(instruction, ATTR_FEATURE_INDEX, 0)];
+        return features > 0 ? shape_elements(instruction->operands[0]->shape) / features : 0;
+    }
+    case OP_FFT:
+        return shape_elements(instruction->operands[0]->shape) > 1 ? 64 : 0;
+    case OP_CHOLESKY:
+    case OP_TRIANGULAR_SOLVE: {
+        const struct shape *shape = instruction->operands[0]->shape;
+        return shape->dimensions[shape->rank - 1];
+    }
+    default:
+        return 0;
+    }
+}
+
+double profile_ulps(const struct profile *profile, const struct instruction *instruction,
+                    int64_t *terms)
+{
+    enum type type = profile_rounding_type(instruction);
+    *terms = 0;
+    if (type == TYPE_INVALID || profile->ulp_scale == 0) {
+        return 0;
+    }
+    *terms = summed(instruction);
+    bool narrow = type_bits(type) <= 16;
+    double ulps = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].opcode == instruction->opcode) {
+            ulps = narrow ? rows[i].narrow : type == TYPE_F64 ? rows[i].f64 : rows[i].f32;
+        }
+    }
+    if (instruction->opcode == OP_DIVIDE &&
+        (profile->algebra || is_constant(instruction->operands[1]))) {
+        ulps = narrow ? 1 : 2; /* by the reciprocal of a constant, or a·rsqrt(b) */
+    }
+    if (narrow && ulps < 1 && profile->excess_precision &&
+        (always_right(instruction->opcode) || instruction->opcode == OP_DIVIDE)) {
+        ulps = 1; /* operands may have come unrounded */
+    }
+    if (type_is_complex(instruction->shape->type) && ulps < 4 &&
+        (instruction->opcode == OP_MULTIPLY || instruction->opcode == OP_DIVIDE ||
+         instruction->opcode == OP_ABS)) {
+        ulps = 4; /* several roundings, of parts that may cancel */
+    }
+    return ulps * profile->ulp_scale;
+}
+
+void profile_explain(struct text *out)
+{
+    text_append(out,
+        "How results are compared\n\n"
+        "Integers, pred and pure data movement: bit-equal, always. Floats: both NaN agree; the\n"
+        "sign and payload of a NaN never count. The reference is the exact result, rounded once\n"
+        "per operation, so a tolerance covers what the backend may do, not what we do.\n\n"
+        "--tolerance default   Each output gets rel and abs bounds from the operations it comes\n"
+        "    through: the ulp bound of each by the table below (times the profile's factor), and\n"
+        "    for sums of n terms the rounding of partial sums, 2 + sqrt(n) ulp; errors add up\n"
+        "    along the longest path. The unit is the coarsest type on the path. rel is in units\n"
+        "    of each element, abs of the largest element of the output, for sums can cancel.\n"
+        "    A mismatch is then tried under the profile's licences (see 'show backends') and\n"
+        "    against the derived bounds before it is called one.\n"
+        "--tolerance derived   The golden is evaluated again a few times (--samples) with every\n"
+        "    rounding moved at random within the table's bounds, and operands of sums by one ulp\n"
+        "    (Monte Carlo arithmetic). Eight times the largest deviation of an element is its\n"
+        "    tolerance. Where that is more than 5 % of the output's largest element, or an\n"
+        "    integer, NaN or Inf comes and goes, the golden does not know: INCONCLUSIVE.\n"
+        "--abs_error_bound, --rel_error_bound   XLA's rule: an element fails only if it exceeds\n"
+        "    both; 1e-3 each unless given.\n"
+        "--tolerance bits   Bit-equal but for NaN payloads.\n"
+        "--isolate             Each instruction alone on the golden's operands: the table as it\n"
+        "    is.\n\n");
+    text_printf(out, "%-26s %6s %6s %12s   (ulp of the result type)\n", "operation", "f32", "f64",
+                "≤ 16 bits");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        text_printf(out, "%-26s %6g %6g %10g\n", opcode_text(rows[i].opcode), rows[i].f32,
+                    rows[i].f64, rows[i].narrow);
+    }
+    text_printf(out, "%-26s %6d %6d %10d\n", "divide", 2, 2, 1);
+    text_printf(out, "%-26s %6d %6d %10d\n", "other arithmetic", 0, 0, 1);
+    text_append(out, "\nprofiles:\n");
+    for (int i = 0; i < profile_count; i++) {
+        text_printf(out, "  %-8s %s (table × %g)\n", profiles[i].name, profiles[i].summary,
+                    profiles[i].ulp_scale);
+    }
+}

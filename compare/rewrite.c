@@ -1,0 +1,214 @@
+/* Licensed rewrites. */
+#include "compare/rewrite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hlo/base/error.h"
+#include "hlo/base/text.h"
+#include "hlo/literal.h"
+#include "hlo/module.h"
+#include "hlo/text/text_format.h"
+
+/* A new instruction in the computation of `near`. Names stay unique by its position. */
+static struct instruction *make(struct instruction *near, enum opcode opcode,
+                                const struct shape *shape, int count,
+                                struct instruction *const *operands)
+{
+    struct computation *computation = near->parent;
+    char *name = arena_printf(&computation->module->arena, "licence.%d.%s", computation->count,
+                              near->name);
+    return instruction_add(computation, name, opcode, shape, count, operands);
+}
+
+static struct instruction *unary(struct instruction *near, enum opcode opcode,
+                                 struct instruction *operand)
+{
+    return make(near, opcode, operand->shape, 1, &operand);
+}
+
+static struct instruction *binary(struct instruction *near, enum opcode opcode,
+                                  struct instruction *a, struct instruction *b)
+{
+    struct instruction *operands[] = {a, b};
+    return make(near, opcode, a->shape, 2, operands);
+}
+
+/* Turns the instruction into another operation in place, so that its users need no change. */
+static void become(struct instruction *instruction, enum opcode opcode, int count,
+                   struct instruction *a, struct instruction *b)
+{
+    struct instruction *operands[] = {a, b};
+    instruction->opcode = opcode;
+    instruction->operand_count = count;
+    instruction->operands = arena_copy(&instruction->parent->module->arena, operands,
+                                       (size_t)count * sizeof *operands);
+    instruction->attr_count = 0;
+}
+
+static bool inexact(const struct instruction *instruction)
+{
+    return shape_is_array(instruction->shape) && (type_is_float(instruction->shape->type) ||
+                                                  type_is_complex(instruction->shape->type));
+}
+
+bool rewrite_contract(struct instruction *sum, bool dry)
+{
+    if ((sum->opcode != OP_ADD && sum->opcode != OP_SUBTRACT) ||
+        !shape_is_array(sum->shape) || !type_is_float(sum->shape->type) ||
+        type_bits(sum->shape->type) > 32) {
+        return false;
+    }
+    int at = sum->operands[1]->opcode == OP_MULTIPLY ? 1 : 0;
+    struct instruction *product = sum->operands[at], *other = sum->operands[1 - at];
+    if (product->opcode != OP_MULTIPLY || product->shape->type != sum->shape->type) {
+        return false;
+    }
+    if (dry) {
+        return true;
+    }
+    const struct shape *wide = shape_with_type(sum->shape, TYPE_F64);
+    struct instruction *a = make(sum, OP_CONVERT, wide, 1, &product->operands[0]);
+    struct instruction *b = make(sum, OP_CONVERT, wide, 1, &product->operands[1]);
+    struct instruction *c = make(sum, OP_CONVERT, wide, 1, &other);
+    struct instruction *wide_product = binary(sum, OP_MULTIPLY, a, b);
+    struct instruction *operands[] = {at == 0 ? wide_product : c, at == 0 ? c : wide_product};
+    struct instruction *wide_sum = make(sum, sum->opcode, wide, 2, operands);
+    become(sum, OP_CONVERT, 1, wide_sum, NULL);
+    return true;
+}
+
+/* 1/c for a constant c, looked up through broadcasts. */
+static struct instruction *reciprocal(struct instruction *divide)
+{
+    struct instruction *divisor = divide->operands[1];
+    struct instruction *constant = divisor;
+    while (constant->opcode == OP_BROADCAST || constant->opcode == OP_RESHAPE) {
+        constant = constant->operands[0];
+    }
+    if (constant->opcode != OP_CONSTANT) {
+        return NULL;
+    }
+    struct literal *one = literal_zero(divisor->shape, NULL);
+    if (one == NULL) {
+        return NULL;
+    }
+    int64_t count = literal_elements(one);
+    for (int64_t i = 0; i < count; i++) {
+        literal_set_double(one, i, 1);
+    }
+    struct instruction *ones = make(divide, OP_CONSTANT, divisor->shape, 0, NULL);
+    ones->literal = one;
+    return binary(divide, OP_DIVIDE, ones, divisor);
+}
+
+static bool is_constant(const struct instruction *instruction)
+{
+    while (instruction->opcode == OP_BROADCAST || instruction->opcode == OP_RESHAPE) {
+        instruction = instruction->operands[0];
+    }
+    return instruction->opcode == OP_CONSTANT;
+}
+
+static bool rewrite_divide(struct instruction *divide, bool dry)
+{
+    struct instruction *a = divide->operands[0], *b = divide->operands[1];
+    bool matches = a->opcode == OP_DIVIDE || b->opcode == OP_DIVIDE || b->opcode == OP_SQRT ||
+                   b->opcode == OP_RSQRT || b->opcode == OP_EXPONENTIAL || is_constant(b);
+    if (!matches || dry) {
+        return matches;
+    }
+    if (a->opcode == OP_DIVIDE) {
+        become(divide, OP_DIVIDE, 2, a->operands[0],
+               binary(divide, OP_MULTIPLY, a->operands[1], b));
+    } else if (b->opcode == OP_DIVIDE) {
+        become(divide, OP_DIVIDE, 2, binary(divide, OP_MULTIPLY, a, b->operands[1]),
+               b->operands[0]);
+    } else if (b->opcode == OP_SQRT) {
+        become(divide, OP_MULTIPLY, 2, a, unary(divide, OP_RSQRT, b->operands[0]));
+    } else if (b->opcode == OP_RSQRT) {
+        become(divide, OP_MULTIPLY, 2, a, unary(divide, OP_SQRT, b->operands[0]));
+    } else if (b->opcode == OP_EXPONENTIAL) {
+        struct instruction *negated = unary(divide, OP_NEGATE, b->operands[0]);
+        become(divide, OP_MULTIPLY, 2, a, unary(divide, OP_EXPONENTIAL, negated));
+    } else {
+        struct instruction *inverse = reciprocal(divide);
+        if (inverse == NULL) {
+            return false;
+        }
+        become(divide, OP_MULTIPLY, 2, a, inverse);
+    }
+    return true;
+}
+
+static bool rewrite_log(struct instruction *log, bool dry)
+{
+    struct instruction *operand = log->operands[0];
+    if (operand->opcode == OP_EXPONENTIAL) {
+        if (!dry) {
+            become(log, OP_COPY, 1, operand->operands[0], NULL);
+        }
+        return true;
+    }
+    if (operand->opcode == OP_POWER) {
+        if (!dry) {
+            struct instruction *inner = operand->operands[0];
+            /* log|x|, as XLA writes it for real numbers. */
+            if (type_is_float(inner->shape->type)) {
+                inner = unary(log, OP_ABS, inner);
+            }
+            become(log, OP_MULTIPLY, 2, operand->operands[1], unary(log, OP_LOG, inner));
+        }
+        return true;
+    }
+    return false;
+}
+
+bool rewrite_algebra(struct instruction *instruction, bool dry)
+{
+    if (!inexact(instruction)) {
+        return false;
+    }
+    switch (instruction->opcode) {
+    case OP_DIVIDE:
+        return rewrite_divide(instruction, dry);
+    case OP_LOG:
+        return rewrite_log(instruction, dry);
+    default:
+        return false;
+    }
+}
+
+static int rewrite_all(const struct module *module, rewrite_function *rewrite, bool dry)
+{
+    int matches = 0;
+    for (int c = 0; c < module->count; c++) {
+        const struct computation *computation = module->computations[c];
+        int count = computation->count; /* what is added is not looked at */
+        for (int i = 0; i < count; i++) {
+            matches += rewrite(computation->instructions[i], dry);
+        }
+    }
+    return matches;
+}
+
+struct module *rewrite_copy(const struct module *module, rewrite_function *rewrite,
+                            struct error *err)
+{
+    if (rewrite_all(module, rewrite, true) == 0) {
+        return NULL;
+    }
+    struct text text;
+    text_init(&text);
+    text_print_module(module, &print_canonical, &text);
+    struct module *copy = text_read_module(text.data, text.size, module->name, 1, err);
+    text_finish(&text);
+    if (copy != NULL) {
+        rewrite_all(copy, rewrite, false);
+        if (!module_finish(copy, err)) {
+            module_destroy(copy);
+            copy = NULL;
+        }
+    }
+    return copy;
+}

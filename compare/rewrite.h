@@ -1,0 +1,24 @@
+/* Licensed rewrites of a module, on a copy. */
+#ifndef COMPARE_REWRITE_H
+#define COMPARE_REWRITE_H
+
+#include <stdbool.h>
+
+struct error;
+struct instruction;
+struct module;
+
+/* Rewrites one instruction if it matches (true), else leaves everything as it is. With `dry` it
+ * only says whether it would. */
+typedef bool rewrite_function(struct instruction *instruction, bool dry);
+
+/* a·b ± c with one rounding: through f64, for types of at most 32 bits. */
+rewrite_function rewrite_contract;
+/* The algebra of licence.h. */
+rewrite_function rewrite_algebra;
+
+/* A copy with every match rewritten; NULL with *err unset when nothing matches. */
+struct module *rewrite_copy(const struct module *module, rewrite_function *rewrite,
+                            struct error *err);
+
+#endif

@@ -1,0 +1,43 @@
+/* Bounds for whole modules: the default ones from the module's structure, and derived ones from
+ * the golden's own spread. */
+#ifndef COMPARE_TOLERANCE_H
+#define COMPARE_TOLERANCE_H
+
+#include "compare/compare.h"
+#include "compare/profile.h"
+
+struct error;
+struct interp_options;
+struct module;
+
+/* What each instruction may be off by under a profile; values[computation][instruction]. */
+struct rounding {
+    double ulps;   /* of its rounding type */
+    int64_t terms; /* summands of a sum, else 0 */
+};
+struct roundings {
+    int count;
+    struct rounding **values;
+};
+/* Products that feed a sum count one ulp where the profile contracts. */
+void roundings_find(const struct module *module, const struct profile *profile,
+                    struct roundings *roundings);
+void roundings_finish(struct roundings *roundings);
+
+/* One bound per leaf of the result, from the longest path of roundings to it ('referee show
+ * tolerances' tells the rule). explanation gets one line. */
+void bounds_default(const struct module *module, const struct profile *profile,
+                    const struct literal *reference, struct bound *bounds,
+                    struct text *explanation);
+
+/* Adds element bounds: the golden is evaluated `samples` times with moved roundings (Monte Carlo
+ * arithmetic; D. S. Parker, "Monte Carlo Arithmetic", UCLA CSD-970002, 1997) and the same
+ * arguments. An element's bound is 8 × its largest deviation; infinite (NaN for integers) where
+ * the golden itself does not know. */
+bool bounds_derived(const struct module *module, const struct profile *profile,
+                    struct literal *const *arguments, int argument_count, int samples,
+                    uint64_t seed, const struct interp_options *interp,
+                    const struct literal *reference, struct bound *bounds, struct error *err);
+void bounds_finish(struct bound *bounds, int count);
+
+#endif
