@@ -1,0 +1,178 @@
+/* Literal comparison: what agrees, what does not, and the figures of a mismatch. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare/compare.h"
+#include "hlo/base/error.h"
+#include "hlo/base/text.h"
+#include "hlo/literal.h"
+
+static struct literal *read(const char *text)
+{
+    struct error err = {0};
+    size_t used;
+    const struct shape *shape = shape_parse(text, strlen(text), &used, &err);
+    ck_assert_msg(shape != NULL, "%s", err.message);
+    struct literal *literal =
+        literal_parse(shape, text + used, strlen(text) - used, NULL, &err);
+    ck_assert_msg(literal != NULL, "%s: %s", text, err.message);
+    return literal;
+}
+
+/* Compares one leaf; the caller looks at *leaf. */
+static bool agree(const char *reference, const char *actual, struct bound bound,
+                  struct leaf_comparison *leaf)
+{
+    struct literal *a = read(reference), *b = read(actual);
+    struct comparison comparison;
+    literal_compare(a, b, &bound, &comparison);
+    ck_assert_int_eq(comparison.leaf_count, 1);
+    *leaf = comparison.leaves[0];
+    bool equal = comparison.equal;
+    ck_assert_int_eq(equal, leaf->mismatches == 0);
+    comparison_finish(&comparison);
+    literal_release(a);
+    literal_release(b);
+    return equal;
+}
+
+START_TEST(test_bits)
+{
+    struct leaf_comparison leaf;
+    struct bound bits = {0};
+    ck_assert(agree("f32[2] {1, nan}", "f32[2] {1, nan}", bits, &leaf));
+    ck_assert(agree("f32[] nan", "f32[] -nan", bits, &leaf));
+    ck_assert(!agree("f32[] 0", "f32[] -0", bits, &leaf));
+    ck_assert_int_eq(leaf.sign_of_zero_disagreements, 1);
+    ck_assert(agree("f32[] 0", "f32[] -0", (struct bound){.zeros_equal = true}, &leaf));
+    ck_assert(!agree("f32[] 1", "f32[] 1.00000012", bits, &leaf));
+    ck_assert(!agree("s32[] 1", "s32[] 2", (struct bound){.abs = 10, .ulps = 10}, &leaf));
+    ck_assert(!agree("u64[] 18446744073709551615", "u64[] 18446744073709551614", bits, &leaf));
+    ck_assert(!agree("pred[2] {true, false}", "pred[2] {true, true}", bits, &leaf));
+    ck_assert_int_eq(leaf.first.index, 1);
+}
+END_TEST
+
+START_TEST(test_bounds)
+{
+    struct leaf_comparison leaf;
+    ck_assert(agree("f32[] 100", "f32[] 100.5", (struct bound){.abs = 0.5}, &leaf));
+    ck_assert(!agree("f32[] 100", "f32[] 100.5", (struct bound){.abs = 0.25}, &leaf));
+    ck_assert(agree("f32[] 100", "f32[] 101", (struct bound){.rel = 0.01}, &leaf));
+    ck_assert(!agree("f32[] 100", "f32[] 102", (struct bound){.rel = 0.01}, &leaf));
+    /* 1 + 2^-22 is two ulps from 1. */
+    ck_assert(agree("f32[] 1", "f32[] 1.00000024", (struct bound){.ulps = 2}, &leaf));
+    ck_assert(!agree("f32[] 1", "f32[] 1.00000024", (struct bound){.ulps = 1}, &leaf));
+    ck_assert_double_eq(leaf.needed_ulps, 2);
+    ck_assert_double_eq(leaf.needed_abs, 0x1p-22);
+    /* One bf16 step above 1 is 2^-7. */
+    ck_assert(agree("bf16[] 1", "bf16[] 1.0078125", (struct bound){.ulps = 1}, &leaf));
+    const double own[] = {0.125, 0};
+    struct bound bound = {.element_bounds = own};
+    ck_assert(agree("f32[2] {1, 1}", "f32[2] {1.125, 1}", bound, &leaf));
+    ck_assert(!agree("f32[2] {1, 1}", "f32[2] {1, 1.125}", bound, &leaf));
+}
+END_TEST
+
+START_TEST(test_special_values)
+{
+    struct leaf_comparison leaf;
+    struct bound wide = {.abs = 1e30, .rel = 1e30};
+    ck_assert(!agree("f32[] 1", "f32[] nan", wide, &leaf));
+    ck_assert_int_eq(leaf.nan_disagreements, 1);
+    ck_assert(isinf(leaf.needed_abs));
+    ck_assert(!agree("f32[] inf", "f32[] 3e38", wide, &leaf));
+    ck_assert_int_eq(leaf.infinity_disagreements, 1);
+    ck_assert(!agree("f32[] inf", "f32[] -inf", wide, &leaf));
+    struct bound flush = {.flush_subnormals = true};
+    ck_assert(agree("f32[] 1e-40", "f32[] 0", flush, &leaf));
+    ck_assert(!agree("f32[] 1e-37", "f32[] 0", flush, &leaf));
+    const double unknown[] = {INFINITY};
+    ck_assert(agree("f32[] 1", "f32[] nan", (struct bound){.element_bounds = unknown}, &leaf));
+    ck_assert_int_eq(leaf.undecided, 1);
+}
+END_TEST
+
+/* xla/literal_comparison.cc: a mismatch exceeds both bounds. */
+START_TEST(test_xla_rule)
+{
+    struct leaf_comparison leaf;
+    struct bound rule = {.abs = 1e-3, .rel = 1e-3, .xla_rule = true};
+    ck_assert(agree("f32[] 1000", "f32[] 1000.9", rule, &leaf));
+    ck_assert(agree("f32[] 1e-6", "f32[] 5e-4", rule, &leaf));
+    ck_assert(!agree("f32[] 1", "f32[] 1.0021", rule, &leaf));
+    ck_assert(!agree("f32[] 0", "f32[] 0.002", rule, &leaf));
+    ck_assert(agree("f32[] 0", "f32[] -0", rule, &leaf));
+}
+END_TEST
+
+START_TEST(test_complex_and_shapes)
+{
+    struct leaf_comparison leaf;
+    ck_assert(!agree("c64[] (1, 2)", "c64[] (1, 3)", (struct bound){0}, &leaf));
+    ck_assert_int_eq(leaf.first.part, 1);
+    ck_assert_double_eq(leaf.first.error, 1);
+    ck_assert(agree("c64[] (1, 2)", "c64[] (1, 3)", (struct bound){.abs = 1}, &leaf));
+    ck_assert(!agree("f32[2] {1, 2}", "f32[3] {1, 2, 3}", (struct bound){0}, &leaf));
+    ck_assert(leaf.shapes_differ);
+}
+END_TEST
+
+START_TEST(test_unspecified)
+{
+    struct literal *a = read("f32[3] {1, 2, 3}"), *b = read("f32[3] {1, 99, 3}");
+    literal_mark_unspecified(a, 1);
+    struct comparison comparison;
+    struct bound bound = {0};
+    literal_compare(a, b, &bound, &comparison);
+    ck_assert(comparison.equal);
+    ck_assert_int_eq(comparison.unspecified, 1);
+    comparison_finish(&comparison);
+    literal_release(a);
+    literal_release(b);
+}
+END_TEST
+
+START_TEST(test_picture)
+{
+    struct literal *a = read("f32[2,3] {{1, 2, 3}, {4, 5, 6}}");
+    struct literal *b = read("f32[2,3] {{1, 2.5, 3}, {4, 5, nan}}");
+    struct comparison comparison;
+    struct bound bound = {0};
+    literal_compare(a, b, &bound, &comparison);
+    ck_assert_int_eq(comparison.leaves[0].mismatches, 2);
+    struct text text;
+    text_init(&text);
+    comparison_print(&comparison, a, b, &text);
+    ck_assert_ptr_nonnull(strstr(text.data, "2 of 6 elements differ"));
+    ck_assert_ptr_nonnull(strstr(text.data, "[0,1]  expected 2 (0x40000000) | got 2.5 (0x40200000)"));
+    ck_assert_ptr_nonnull(strstr(text.data, "[1,2]"));
+    ck_assert_ptr_nonnull(strstr(text.data, "NaN on one side: 1"));
+    ck_assert_ptr_nonnull(strstr(text.data, "no tolerance would have passed"));
+    text_finish(&text);
+    comparison_finish(&comparison);
+    literal_release(a);
+    literal_release(b);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("compare");
+    TCase *tests = tcase_create("literals");
+    tcase_add_test(tests, test_bits);
+    tcase_add_test(tests, test_bounds);
+    tcase_add_test(tests, test_special_values);
+    tcase_add_test(tests, test_xla_rule);
+    tcase_add_test(tests, test_complex_and_shapes);
+    tcase_add_test(tests, test_unspecified);
+    tcase_add_test(tests, test_picture);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
