@@ -107,7 +107,8 @@ static bool run_reference(struct run *run, const char **vacuous)
             return false;
         }
         run_on(run, run->reference, &result->reference);
-        if (result->reference.outcome != OUTCOME_PASS ||
+        /* Who gives the inputs knows what they are for. */
+        if (run->options->arguments != NULL || result->reference.outcome != OUTCOME_PASS ||
             !outputs_are_vacuous(run->module, result->reference.outputs[0], vacuous)) {
             break;
         }

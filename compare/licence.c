@@ -134,11 +134,24 @@ static struct literal *evaluate_rewritten(const struct module *module, rewrite_f
     return result;
 }
 
-static struct literal *evaluate_contracted(const struct module *module,
-                                           struct literal *const *arguments, int argument_count,
-                                           const struct interp_options *interp, struct error *err)
+static struct literal *evaluate_contracted_first(const struct module *module,
+                                                 struct literal *const *arguments,
+                                                 int argument_count,
+                                                 const struct interp_options *interp,
+                                                 struct error *err)
 {
-    return evaluate_rewritten(module, rewrite_contract, arguments, argument_count, interp, err);
+    return evaluate_rewritten(module, rewrite_contract_first, arguments, argument_count, interp,
+                              err);
+}
+
+static struct literal *evaluate_contracted_second(const struct module *module,
+                                                  struct literal *const *arguments,
+                                                  int argument_count,
+                                                  const struct interp_options *interp,
+                                                  struct error *err)
+{
+    return evaluate_rewritten(module, rewrite_contract_second, arguments, argument_count, interp,
+                              err);
 }
 
 static struct literal *evaluate_simplified(const struct module *module,
@@ -165,7 +178,8 @@ static bool allows_algebra(const struct profile *profile)
 
 const struct licence licences[] = {
     {"flush to zero", allows_flush, evaluate_flushed},
-    {"contraction of a·b + c", allows_contract, evaluate_contracted},
+    {"contraction of a·b + c", allows_contract, evaluate_contracted_first},
+    {"contraction of c + a·b", allows_contract, evaluate_contracted_second},
     {"algebraic simplification", allows_algebra, evaluate_simplified},
 };
 const int licence_count = sizeof licences / sizeof *licences;

@@ -1,6 +1,7 @@
 /* Backend profiles and the table of ulp bounds. */
 #include "compare/profile.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "hlo/base/text.h"
@@ -77,17 +78,16 @@ static const struct ulp_row rows[] = {
     {OP_TRIANGULAR_SOLVE, 16, 16, 4},
 };
 
-/* Results that are exact or correctly rounded everywhere, whatever the profile. */
-static bool always_right(enum opcode opcode)
+/* Correctly rounded by themselves, but in narrow types their operands may come unrounded. */
+static bool takes_excess(enum opcode opcode)
 {
     switch (opcode) {
     case OP_ADD:
     case OP_SUBTRACT:
     case OP_MULTIPLY:
+    case OP_DIVIDE:
     case OP_SQRT:
     case OP_REMAINDER:
-    case OP_CONVERT:
-    case OP_REDUCE_PRECISION:
         return true;
     default:
         return false;
@@ -212,6 +212,34 @@ static int64_t summed(const struct instruction *instruction)
     }
 }
 
+static bool of_complex(const struct instruction *instruction)
+{
+    return instruction->operand_count > 0 &&
+           type_is_complex(instruction->operands[0]->shape->type);
+}
+
+/* Functions of complex numbers are several roundings, of parts that may cancel. */
+static double complex_ulps(enum opcode opcode)
+{
+    switch (opcode) {
+    case OP_ADD:
+    case OP_SUBTRACT:
+    case OP_NEGATE:
+    case OP_REAL:
+    case OP_IMAG:
+    case OP_CONVERT:
+    case OP_COPY:
+        return 0;
+    case OP_ABS:
+    case OP_MULTIPLY:
+    case OP_DIVIDE:
+    case OP_SIGN:
+        return 4;
+    default:
+        return 16;
+    }
+}
+
 double profile_ulps(const struct profile *profile, const struct instruction *instruction,
                     int64_t *terms)
 {
@@ -232,14 +260,11 @@ double profile_ulps(const struct profile *profile, const struct instruction *ins
         (profile->algebra || is_constant(instruction->operands[1]))) {
         ulps = narrow ? 1 : 2; /* by the reciprocal of a constant, or a·rsqrt(b) */
     }
-    if (narrow && ulps < 1 && profile->excess_precision &&
-        (always_right(instruction->opcode) || instruction->opcode == OP_DIVIDE)) {
+    if (narrow && ulps < 1 && profile->excess_precision && takes_excess(instruction->opcode)) {
         ulps = 1; /* operands may have come unrounded */
     }
-    if (type_is_complex(instruction->shape->type) && ulps < 4 &&
-        (instruction->opcode == OP_MULTIPLY || instruction->opcode == OP_DIVIDE ||
-         instruction->opcode == OP_ABS)) {
-        ulps = 4; /* several roundings, of parts that may cancel */
+    if (of_complex(instruction)) {
+        ulps = fmax(ulps, complex_ulps(instruction->opcode));
     }
     return ulps * profile->ulp_scale;
 }

@@ -52,14 +52,15 @@ static bool inexact(const struct instruction *instruction)
                                                   type_is_complex(instruction->shape->type));
 }
 
-bool rewrite_contract(struct instruction *sum, bool dry)
+/* Contracts the product at operand `at`, or the other one if that is none. */
+static bool contract(struct instruction *sum, int at, bool dry)
 {
     if ((sum->opcode != OP_ADD && sum->opcode != OP_SUBTRACT) ||
         !shape_is_array(sum->shape) || !type_is_float(sum->shape->type) ||
         type_bits(sum->shape->type) > 32) {
         return false;
     }
-    int at = sum->operands[1]->opcode == OP_MULTIPLY ? 1 : 0;
+    at = sum->operands[at]->opcode == OP_MULTIPLY ? at : 1 - at;
     struct instruction *product = sum->operands[at], *other = sum->operands[1 - at];
     if (product->opcode != OP_MULTIPLY || product->shape->type != sum->shape->type) {
         return false;
@@ -76,6 +77,16 @@ bool rewrite_contract(struct instruction *sum, bool dry)
     struct instruction *wide_sum = make(sum, sum->opcode, wide, 2, operands);
     become(sum, OP_CONVERT, 1, wide_sum, NULL);
     return true;
+}
+
+bool rewrite_contract_first(struct instruction *sum, bool dry)
+{
+    return contract(sum, 0, dry);
+}
+
+bool rewrite_contract_second(struct instruction *sum, bool dry)
+{
+    return contract(sum, 1, dry);
 }
 
 /* 1/c for a constant c, looked up through broadcasts. */

@@ -12,8 +12,9 @@ struct module;
  * only says whether it would. */
 typedef bool rewrite_function(struct instruction *instruction, bool dry);
 
-/* a·b ± c with one rounding: through f64, for types of at most 32 bits. */
-rewrite_function rewrite_contract;
+/* a·b ± c with one rounding: through f64, for types of at most 32 bits. Where both sides are
+ * products, the first or the second one keeps its rounding. */
+rewrite_function rewrite_contract_first, rewrite_contract_second;
 /* The algebra of licence.h. */
 rewrite_function rewrite_algebra;
 

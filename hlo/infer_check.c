@@ -44,15 +44,6 @@ static bool type_is_chosen(enum opcode opcode)
            opcode == OP_SCALED_DOT;
 }
 
-static bool preferred_ok(enum type inferred, enum type written)
-{
-    if (type_kind(inferred) == KIND_PRED || type_kind(written) == KIND_PRED) {
-        return inferred == written || type_is_integer(written);
-    }
-    return type_kind(inferred) == type_kind(written) ||
-           (type_is_integer(inferred) && (type_is_integer(written) || type_is_float(written)));
-}
-
 /* --- opcodes whose shape is given --- */
 
 typedef bool check_function(const struct instruction *instruction, struct error *err);
@@ -345,8 +336,7 @@ bool infer_check(const struct instruction *instruction, struct error *err)
     if (inferred == NULL) {
         return true;
     }
-    if (type_is_chosen(instruction->opcode) && shape_is_array(shape) &&
-        preferred_ok(inferred->type, shape->type)) {
+    if (type_is_chosen(instruction->opcode) && shape_is_array(shape)) {
         inferred = shape_with_type(inferred, shape->type);
     }
     return similar(inferred, shape) || fail(instruction, err, inferred);

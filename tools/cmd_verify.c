@@ -17,7 +17,7 @@
 #include "tools/progress.h"
 
 struct verify_options {
-    bool round_trip, quiet, help;
+    bool round_trip, strict, quiet, help;
     const char *json;
 };
 
@@ -45,7 +45,7 @@ static bool round_trip(const struct module *module, struct error *err)
         return false;
     }
     size_t size;
-    void *bytes = proto_write_module(module, PROTO_MODULE, &size, err);
+    void *bytes = proto_write_module(module, PROTO_MODULE_WITH_CONFIG, &size, err);
     if (bytes == NULL) {
         return fail_step(err, "writing a proto");
     }
@@ -57,49 +57,58 @@ static bool round_trip(const struct module *module, struct error *err)
     return ok;
 }
 
-/* Verifies one part of a file; prints findings; true when there are none. */
+/* Prints an error and adds it to a list of the report. */
+static void add_finding(json_t *list, const char *prefix, const struct error *err)
+{
+    fputs(prefix, stderr);
+    print_error(err);
+    json_array_append_new(list, json_pack("{s:s, s:i, s:i, s:s}", "file", err->file, "line",
+                                          err->line, "column", err->column, "text",
+                                          err->message));
+}
+
+/* What XLA's parser takes but its verifier refuses. */
+static void verify(const struct module *module, const struct verify_options *options,
+                   json_t *list)
+{
+    struct findings findings;
+    verify_module(module, &findings);
+    for (int i = 0; i < findings.count; i++) {
+        struct error err = {0};
+        error_at(&err, findings.list[i].where, "%s", findings.list[i].text);
+        add_finding(list, options->strict ? "" : "warning: ", &err);
+    }
+    findings_finish(&findings);
+}
+
+/* Verifies one part of a file; prints what is found; true when it is accepted. */
 static bool verify_part(const struct loaded_module *part, const struct verify_options *options,
                         json_t *report)
 {
-    json_t *entry = json_pack("{s:s}", "module", part->name);
-    json_t *list = json_array();
+    json_t *errors = json_array(), *warnings = json_array();
+    struct error err = {0};
     if (part->error != NULL) {
-        print_error(part->error);
-        json_array_append_new(list, json_pack("{s:i, s:i, s:s}", "line", part->error->line,
-                                              "column", part->error->column, "text",
-                                              part->error->message));
+        add_finding(errors, "", part->error);
     } else {
         if (part->warnings[0] != '\0') {
             fprintf(stderr, "%s: warning: %s", part->name, part->warnings);
         }
-        struct findings findings;
-        verify_module(part->module, &findings);
-        for (int i = 0; i < findings.count; i++) {
-            const struct finding *finding = &findings.list[i];
-            struct error err = {0};
-            error_at(&err, finding->where, "%s", finding->text);
-            print_error(&err);
-            json_array_append_new(list, json_pack("{s:i, s:i, s:s}", "line", finding->where.line,
-                                                  "column", finding->where.column, "text",
-                                                  finding->text));
+        verify(part->module, options, options->strict ? errors : warnings);
+        if (options->round_trip && !round_trip(part->module, &err)) {
+            add_finding(errors, "round trip: ", &err);
         }
-        struct error err = {0};
-        if (findings.count == 0 && options->round_trip && !round_trip(part->module, &err)) {
-            fprintf(stderr, "%s: round trip: ", part->name);
-            print_error(&err);
-            json_array_append_new(list,
-                                  json_pack("{s:s+}", "text", "round trip: ", err.message));
-        }
-        findings_finish(&findings);
     }
-    bool ok = json_array_size(list) == 0;
+    bool ok = json_array_size(errors) == 0;
+    size_t warned = json_array_size(warnings);
     if (ok && !options->quiet) {
-        printf("%s: ok, %d computations, %d instructions%s\n", part->name, part->module->count,
+        printf("%s: ok, %d computations, %d instructions%s", part->name, part->module->count,
                module_instruction_count(part->module),
                options->round_trip ? ", round trip ok" : "");
+        printf(warned > 0 ? ", %zu warnings\n" : "\n", warned);
     }
-    json_object_set_new(entry, "findings", list);
-    json_array_append_new(report, entry);
+    json_array_append_new(report, json_pack("{s:s, s:b, s:o, s:o}", "module", part->name,
+                                            "accepted", ok, "findings", errors, "warnings",
+                                            warnings));
     return ok;
 }
 
@@ -109,7 +118,9 @@ int command_verify(int argc, char **argv)
     const struct option table[] = {
         {"round-trip", 'r', OPTION_FLAG, &options.round_trip, NULL,
          "also print and write each module as text and as a proto, read it back and compare"},
-        {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "say nothing of modules without findings"},
+        {"strict", 's', OPTION_FLAG, &options.strict, NULL,
+         "refuse also what XLA's parser takes and only its verifier refuses (else: warnings)"},
+        {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "say nothing of modules that are ok"},
         {"json", 0, OPTION_TEXT, &options.json, "FILE", "write the findings as JSON (- = stdout)"},
         {"help", 'h', OPTION_FLAG, &options.help, NULL, "this text"},
         {0}};
