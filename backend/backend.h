@@ -1,8 +1,8 @@
 /* Backends: something that compiles a module and runs it.
  *
  * A backend is named by a URI: interp:[?fidelity=literal], cpu:[?…] (the fetched XLA CPU plugin),
- * pjrt:PATH[?…] (any PJRT plugin), recorded:DIR. Options after '?' are KEY=VALUE joined by '&'; they
- * are create options of the plugin (cpu_device_count=4) or start with xla_ and are XLA flags.
+ * pjrt:PATH[?…] (any PJRT plugin), recorded:DIR. Options after '?' are KEY=VALUE joined by '&';
+ * they are create options of the plugin (cpu_device_count=4) or start with xla_ and are XLA flags.
  * Every foreign backend runs in a process of its own (worker.c): whatever it does, the caller gets
  * an outcome. */
 #ifndef BACKEND_BACKEND_H
@@ -41,11 +41,11 @@ struct backend_flag {
 };
 
 struct backend_options {
-    double timeout;         /* seconds for compile + run of one module; 0 = 60 */
-    size_t memory_limit;    /* bytes of address space growth of the worker; 0 = no limit */
+    double timeout;      /* seconds for compile + run of one module, or to load; 0 = 60 */
+    size_t memory_limit; /* bytes of address space growth of the worker; 0 = no limit */
     int flag_count;
     const struct backend_flag *flags;
-    bool run_backend_only;  /* skip HLO passes (an already optimised module) */
+    bool run_backend_only;              /* skip HLO passes (an already optimised module) */
     int replica_count, partition_count; /* 0 = as the module says */
 };
 
@@ -54,7 +54,9 @@ struct run_result {
     enum outcome outcome;
     char *message; /* "" on PASS: else the backend's words, the signal, last stderr lines */
     int device_count;
-    struct literal **outputs; /* [device]: the result, tuple-shaped as the module's; NULL unless PASS */
+    /* [device]: the result, tuple-shaped as the module's; NULL unless PASS. A device is replica *
+     * partitions + partition. */
+    struct literal **outputs;
     double compile_seconds, run_seconds;
 };
 void run_result_finish(struct run_result *result);
@@ -62,14 +64,18 @@ void run_result_finish(struct run_result *result);
 struct backend;
 
 /* Opens a backend by URI. Nothing foreign is loaded in this process. Cheap: a worker starts at the
- * first run and is kept for the next ones. err: NOT_FOUND with what to type for a missing plugin. */
+ * first run and is kept for the next ones. err: NOT_FOUND with what to type for a missing plugin.
+ */
 struct backend *backend_open(const char *uri, const struct backend_options *options,
                              struct error *err);
 void backend_close(struct backend *backend); /* NULL is allowed */
 
 /* Compiles the module and runs it `iterations` times (1 normally; the timing is the fastest) with
- * the same arguments on device 0 (or arguments[device * n + i] when the module wants several
- * devices and device_count > 1). Never fails otherwise than by an outcome. */
+ * the same arguments on every device (or arguments[device * n + i] when device_count > 1, which is
+ * then the number of devices: replicas * partitions). Never fails otherwise than by an outcome.
+ * Calls on one backend from several threads wait for each other; open one a thread to run in
+ * parallel. A worker keeps its last executable, so the same module on other arguments is not
+ * compiled again: compile_seconds is then that of the first time. */
 void backend_run(struct backend *backend, const struct module *module,
                  struct literal *const *arguments, int argument_count, int device_count,
                  int iterations, struct run_result *result);

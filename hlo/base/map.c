@@ -30,7 +30,9 @@ uint64_t hash_bytes(const void *data, size_t size, uint64_t seed)
         size -= 8;
     }
     uint64_t rest = 0;
-    memcpy(&rest, bytes, size);
+    if (size > 0) {
+        memcpy(&rest, bytes, size);
+    }
     return hash_u64(h ^ rest, 1);
 }
 

@@ -1,0 +1,401 @@
+/* cpu: and pjrt: — any PJRT plugin as a backend. The plugin lives in a worker (serve.c); this side
+ * turns a module and its arguments into a request and the reply into literals. */
+#define _GNU_SOURCE
+#include <jansson.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend_impl.h"
+#include "backend/pjrt/pjrt.h"
+#include "backend/worker.h"
+#include "hlo/base/arena.h"
+#include "hlo/base/error.h"
+#include "hlo/base/file.h"
+#include "hlo/module.h"
+#include "hlo/proto/compile_options.h"
+#include "hlo/proto/proto_format.h"
+
+struct pjrt_state {
+    pthread_mutex_t lock; /* one request at a time */
+    char *plugin;
+    bool grows; /* the CPU client has as many devices as one asks for */
+    struct worker *worker;
+    /* Of the running worker; invalid once it ended. */
+    bool is_open;
+    int runs;
+    int64_t device_count, *device_ids;
+    json_t *info;
+};
+
+/* --- opening --- */
+
+static bool state_create(struct backend *backend, const char *plugin, bool grows)
+{
+    struct pjrt_state *state = memory_zalloc(sizeof(*state));
+    pthread_mutex_init(&state->lock, NULL);
+    state->plugin = memory_strdup(plugin);
+    state->grows = grows;
+    state->worker = worker_create(backend->options.memory_limit);
+    backend->state = state;
+    return true;
+}
+
+static bool cpu_open(struct backend *backend, struct error *err)
+{
+    const char *plugin = backend_default_plugin();
+    if (*backend->path) {
+        return error_set(err, ERROR_INVALID_ARGUMENT, "cpu: takes no path; pjrt:PATH does");
+    }
+    if (!*plugin) {
+        return error_set(err, ERROR_NOT_FOUND,
+                         "XLA's CPU plugin is not there; fetch it with: ./dev plugin");
+    }
+    return state_create(backend, plugin, !backend_parameter(backend, "cpu_device_count"));
+}
+
+static bool pjrt_open(struct backend *backend, struct error *err)
+{
+    if (!*backend->path) {
+        return error_set(err, ERROR_INVALID_ARGUMENT,
+                         "pjrt: needs the path of a plugin: pjrt:PATH");
+    }
+    if (!file_exists(backend->path)) {
+        return error_set(err, ERROR_NOT_FOUND, "there is no plugin %s", backend->path);
+    }
+    char *plugin = realpath(backend->path, NULL);
+    bool good = state_create(backend, plugin ? plugin : backend->path, false);
+    free(plugin);
+    return good;
+}
+
+static void forget_plugin(struct pjrt_state *state)
+{
+    free(state->device_ids);
+    json_decref(state->info);
+    state->device_ids = NULL;
+    state->info = NULL;
+    state->device_count = 0;
+    state->runs = 0;
+    state->is_open = false;
+}
+
+static void pjrt_close(struct backend *backend)
+{
+    struct pjrt_state *state = backend->state;
+    worker_destroy(state->worker);
+    forget_plugin(state);
+    pthread_mutex_destroy(&state->lock);
+    free(state->plugin);
+    free(state);
+}
+
+/* Loads the plugin into the worker, with at least `devices` devices where that is up to us. On
+ * false *outcome and message say why. */
+static bool ensure_open(struct backend *backend, int devices, enum outcome *outcome,
+                        struct text *message)
+{
+    struct pjrt_state *state = backend->state;
+    if (!worker_is_running(state->worker)) {
+        forget_plugin(state);
+    }
+    if (state->is_open && state->grows && state->device_count < devices) {
+        worker_stop(state->worker);
+        forget_plugin(state);
+    }
+    if (state->is_open) {
+        return true;
+    }
+    struct parcel_writer writer;
+    struct parcel_reader reply;
+    parcel_writer_init(&writer);
+    parcel_put_string(&writer, state->plugin, strlen(state->plugin));
+    bool add_count = state->grows && devices > 1;
+    parcel_put_int(&writer, backend->parameter_count + add_count);
+    for (int i = 0; i < backend->parameter_count; i++) {
+        const struct backend_parameter *parameter = &backend->parameters[i];
+        parcel_put_string(&writer, parameter->name, strlen(parameter->name));
+        parcel_put_string(&writer, parameter->value, strlen(parameter->value));
+    }
+    if (add_count) {
+        char value[16];
+        snprintf(value, sizeof(value), "%d", devices > 4 ? devices : 4);
+        parcel_put_string(&writer, "cpu_device_count", strlen("cpu_device_count"));
+        parcel_put_string(&writer, value, strlen(value));
+    }
+    bool answered = worker_call(state->worker, WORKER_OPEN, &writer, backend_timeout(backend),
+                                &reply, outcome, message);
+    parcel_writer_finish(&writer);
+    if (!answered) {
+        return false;
+    }
+    bool good = parcel_get_int(&reply) != 0;
+    size_t size;
+    const char *words = parcel_get_string(&reply, &size);
+    if (!good) {
+        *outcome = OUTCOME_RUNTIME_ERROR;
+        text_append(message, "the plugin cannot be used: ");
+        text_append_clean(message, words, size, 16384);
+    }
+    const char *info = parcel_get_string(&reply, &size);
+    state->info = json_loadb(info, size, 0, NULL);
+    state->device_count = parcel_get_range(&reply, 0, 1 << 20);
+    state->device_ids = memory_zalloc(((size_t)state->device_count + 1) * sizeof(int64_t));
+    for (int64_t i = 0; i < state->device_count; i++) {
+        state->device_ids[i] = parcel_get_int(&reply);
+    }
+    if (good && reply.failed) {
+        *outcome = OUTCOME_RUNTIME_ERROR;
+        text_append(message, "the worker's reply is cut short");
+        good = false;
+    }
+    parcel_reader_finish(&reply);
+    state->is_open = good;
+    if (!good) {
+        /* A half-made client is not asked again. */
+        worker_stop(state->worker);
+        forget_plugin(state);
+    }
+    return good;
+}
+
+/* --- running --- */
+
+/* A copy of the module whose entry PJRT can take. */
+static struct module *make_flat(const struct module *module, struct error *err)
+{
+    size_t size;
+    void *bytes = proto_write_module(module, PROTO_MODULE, &size, err);
+    struct module *flat =
+        bytes ? proto_read_module(bytes, size, module->name, NULL, NULL, err) : NULL;
+    free(bytes);
+    if (flat && !module_flatten_entry(flat, err)) {
+        module_destroy(flat);
+        return NULL;
+    }
+    return flat;
+}
+
+/* Does an array in the shape lie otherwise than row-major? */
+static bool has_order(const struct shape *shape)
+{
+    bool has = false;
+    for (int i = 0; i < shape->rank; i++) {
+        has |= shape->layout->minor_to_major[i] != shape->rank - 1 - i;
+    }
+    for (int i = 0; shape_is_tuple(shape) && i < shape->count; i++) {
+        has |= has_order(shape->elements[i]);
+    }
+    return has;
+}
+
+/* Must the compiler be told the entry's layouts? Where they are not row-major, they are part of
+ * what a bitcast means, and an optimised module is compiled for no others. But a scheduled module
+ * that is optimised again has no room for the copies that they may need. */
+static bool keeps_layouts(const struct backend *backend, const struct module *module)
+{
+    bool ordered = has_order(module_result_shape(module));
+    for (int i = 0; i < module->entry->parameter_count; i++) {
+        ordered |= has_order(module_parameter_shape(module, i));
+    }
+    return ordered && (backend->options.run_backend_only || !module->config.is_scheduled);
+}
+
+/* `module` is what is sent: the job's or its flat copy. */
+static void *write_options(const struct backend *backend, const struct backend_job *job,
+                           const struct module *module, size_t *size, struct error *err)
+{
+    const struct pjrt_state *state = backend->state;
+    const struct module_config *config = &job->module->config;
+    const struct computation *entry = module->entry;
+    size_t parameters = (size_t)entry->parameter_count;
+    const struct shape **shapes = memory_zalloc((parameters + 1) * sizeof(*shapes));
+    for (size_t i = 0; i < parameters; i++) {
+        shapes[i] = module_parameter_shape(module, (int)i);
+    }
+    size_t count = (size_t)backend->flag_count;
+    struct compile_flag *flags = memory_zalloc((count + 1) * sizeof(*flags));
+    for (size_t i = 0; i < count; i++) {
+        flags[i] = (struct compile_flag){backend->flags[i].name, backend->flags[i].value};
+    }
+    struct compile_options options = {
+        .replica_count = job->replica_count,
+        .partition_count = job->partition_count,
+        .device_ids = state->device_ids,
+        .use_spmd_partitioning = config->use_spmd_partitioning,
+        .run_backend_only = backend->options.run_backend_only,
+        .alias_passthrough_params = config->alias_passthrough_params,
+        .tupled_parameter = parameters == 1 && shape_is_tuple(shapes[0]),
+        .flag_count = backend->flag_count,
+        .flags = flags,
+        .parameter_count = entry->parameter_count,
+        .parameter_shapes = shapes,
+        .result_shape = keeps_layouts(backend, module) ? module_result_shape(module) : NULL,
+    };
+    void *bytes = compile_options_write(&options, size, err);
+    free(flags);
+    free(shapes);
+    return bytes;
+}
+
+/* The request; what it borrows is kept in *module and *options. */
+static bool write_request(const struct backend *backend, const struct backend_job *job,
+                          struct parcel_writer *writer, void **module, void **options,
+                          struct text *message)
+{
+    const struct pjrt_state *state = backend->state;
+    struct error err = {0};
+    size_t module_size = 0, options_size = 0;
+    bool is_flat = module_needs_flat_entry(job->module);
+    struct module *flat = is_flat ? make_flat(job->module, &err) : NULL;
+    const struct module *sent = is_flat ? flat : job->module;
+    *module = sent ? proto_write_module(sent, PROTO_MODULE, &module_size, &err) : NULL;
+    *options = *module ? write_options(backend, job, sent, &options_size, &err) : NULL;
+    module_destroy(flat);
+    if (!*options) {
+        error_print(&err, message);
+        return false;
+    }
+    parcel_put_blob(writer, *module, module_size);
+    parcel_put_blob(writer, *options, options_size);
+    parcel_put_int(writer, job->iterations);
+    parcel_put_int(writer,
+                   job->module->config.alias_count > 0 || job->module->config.donor_count > 0);
+    parcel_put_int(writer, job->device_count);
+    for (int i = 0; i < job->device_count; i++) {
+        parcel_put_int(writer, state->device_ids[i]);
+    }
+    return arguments_write(job, keeps_layouts(backend, job->module), writer, message);
+}
+
+static void read_reply(const struct backend_job *job, struct parcel_reader *reply,
+                       struct run_result *result, struct text *message)
+{
+    struct error err = {0};
+    size_t size;
+    result->outcome = (enum outcome)parcel_get_range(reply, 0, OUTCOME_COUNT - 1);
+    const char *words = parcel_get_string(reply, &size);
+    text_append_clean(message, words, size, 16384);
+    result->compile_seconds = parcel_get_double(reply);
+    result->run_seconds = parcel_get_double(reply);
+    if (reply->failed) {
+        result->outcome = OUTCOME_CRASH;
+        text_append(message, "the worker's reply is cut short");
+        return;
+    }
+    if (result->outcome == OUTCOME_PASS && !outputs_read(job, reply, result, &err)) {
+        result->outcome = err.code == ERROR_RESOURCE_EXHAUSTED ? OUTCOME_OOM
+                          : err.code == ERROR_UNIMPLEMENTED    ? OUTCOME_UNSUPPORTED
+                                                               : OUTCOME_RUNTIME_ERROR;
+        error_print(&err, message);
+    }
+}
+
+static void run_locked(struct backend *backend, const struct backend_job *job,
+                       struct run_result *result, struct text *message)
+{
+    struct pjrt_state *state = backend->state;
+    struct parcel_writer writer;
+    struct parcel_reader reply;
+    void *module = NULL, *options = NULL;
+    if (!ensure_open(backend, job->device_count, &result->outcome, message)) {
+        return;
+    }
+    if (job->device_count > state->device_count) {
+        result->outcome = OUTCOME_UNSUPPORTED;
+        text_printf(message, "the module runs on %d devices, the plugin has %lld",
+                    job->device_count, (long long)state->device_count);
+        return;
+    }
+    parcel_writer_init(&writer);
+    if (!write_request(backend, job, &writer, &module, &options, message)) {
+        result->outcome = OUTCOME_UNSUPPORTED;
+    } else {
+        bool answered = worker_call(state->worker, WORKER_RUN, &writer, backend_timeout(backend),
+                                    &reply, &result->outcome, message);
+        if (!answered && result->outcome == OUTCOME_CRASH && state->runs > 0) {
+            /* An earlier module may have harmed the process: this one is judged in a fresh one. */
+            text_clear(message);
+            answered = ensure_open(backend, job->device_count, &result->outcome, message) &&
+                       worker_call(state->worker, WORKER_RUN, &writer, backend_timeout(backend),
+                                   &reply, &result->outcome, message);
+        }
+        state->runs++;
+        if (answered) {
+            read_reply(job, &reply, result, message);
+            parcel_reader_finish(&reply);
+        }
+    }
+    parcel_writer_finish(&writer);
+    free(module);
+    free(options);
+}
+
+static void pjrt_run(struct backend *backend, const struct backend_job *job,
+                     struct run_result *result, struct text *message)
+{
+    struct pjrt_state *state = backend->state;
+    pthread_mutex_lock(&state->lock);
+    run_locked(backend, job, result, message);
+    pthread_mutex_unlock(&state->lock);
+}
+
+/* --- describing --- */
+
+static json_t *parameters_json(const struct backend_parameter *list, int count)
+{
+    json_t *object = json_object();
+    for (int i = 0; i < count; i++) {
+        json_object_set_new(object, list[i].name, json_string(list[i].value));
+    }
+    return object;
+}
+
+static bool pjrt_describe(struct backend *backend, struct text *json, struct error *err)
+{
+    struct pjrt_state *state = backend->state;
+    enum outcome outcome;
+    struct text message;
+    text_init(&message);
+    pthread_mutex_lock(&state->lock);
+    bool good = ensure_open(backend, 1, &outcome, &message);
+    json_t *object = json_object();
+    json_object_set_new(object, "scheme", json_string(backend->scheme));
+    json_object_set_new(object, "plugin", json_string(state->plugin));
+    if (good && json_is_object(state->info)) {
+        json_object_update(object, state->info);
+    }
+    pthread_mutex_unlock(&state->lock);
+    json_object_set_new(object, "options",
+                        parameters_json(backend->parameters, backend->parameter_count));
+    json_object_set_new(object, "flags", parameters_json(backend->flags, backend->flag_count));
+    if (getenv("XLA_FLAGS")) {
+        json_object_set_new(object, "environment_flags", json_string(getenv("XLA_FLAGS")));
+    }
+    char *text = good ? json_dumps(object, JSON_COMPACT) : NULL;
+    if (text) {
+        text_append(json, text);
+    } else {
+        error_set(err, ERROR_ABORTED, "%s: %s: %s", state->plugin, outcome_text(outcome),
+                  message.data);
+    }
+    free(text);
+    json_decref(object);
+    text_finish(&message);
+    return good;
+}
+
+const struct backend_impl backend_cpu = {
+    .open = cpu_open,
+    .run = pjrt_run,
+    .describe = pjrt_describe,
+    .close = pjrt_close,
+};
+
+const struct backend_impl backend_pjrt = {
+    .open = pjrt_open,
+    .run = pjrt_run,
+    .describe = pjrt_describe,
+    .close = pjrt_close,
+};
