@@ -342,11 +342,6 @@ enum compare_type compare_type_of(const struct instruction *instruction);
 /* Does the attribute say only what holds without it? Never so for required ones. */
 bool attr_is_default(const struct instruction *instruction, const struct attr *attr);
 
-/* Brings the attributes to the one form that readers give and printers expect: values that XLA
- * assumes when nothing is written are dropped, those that it always writes are there
- * (attr_defaults.c). Operands, called computations and shape must be set. */
-void instruction_normalize(struct instruction *instruction);
-
 bool attr_equal(const struct attr *a, const struct attr *b);
 uint64_t attr_hash(const struct attr *attr);
 bool sharding_equal(const struct sharding *a, const struct sharding *b);

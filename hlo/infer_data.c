@@ -99,8 +99,15 @@ const struct shape *infer_pad(const struct instruction *instruction, struct erro
         if (d.sizes[i] == DIMENSION_UNBOUNDED) {
             continue;
         }
-        int64_t inner = d.sizes[i] > 0 ? (d.sizes[i] - 1) * p->interior : 0;
-        d.sizes[i] += p->low + p->high + inner;
+        int64_t inner = 0;
+        bool beyond = d.sizes[i] > 0 &&
+                      __builtin_mul_overflow(d.sizes[i] - 1, p->interior, &inner);
+        beyond = beyond || __builtin_add_overflow(d.sizes[i], inner, &d.sizes[i]) ||
+                 __builtin_add_overflow(d.sizes[i], p->low, &d.sizes[i]) ||
+                 __builtin_add_overflow(d.sizes[i], p->high, &d.sizes[i]);
+        if (beyond) {
+            return infer_fail(instruction, err, "the padding overflows in dimension %d", i);
+        }
         if (d.sizes[i] < 0) {
             return infer_fail(instruction, err,
                               "dimension %d would get the negative size %lld", i,

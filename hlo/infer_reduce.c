@@ -151,12 +151,19 @@ const struct shape *infer_windowed(const struct instruction *instruction, const 
             sizes[i] = DIMENSION_UNBOUNDED;
             continue;
         }
-        int64_t dilated = base->dimensions[i] > 0
-                              ? (base->dimensions[i] - 1) * w->base_dilation + 1
-                              : 0;
-        int64_t padded = dilated + w->padding_low + w->padding_high;
-        int64_t extent = (w->size - 1) * w->window_dilation + 1;
-        sizes[i] = padded < extent ? 0 : (padded - extent) / w->stride + 1;
+        int64_t dilated = base->dimensions[i] - 1, padded, extent, room;
+        bool beyond = __builtin_mul_overflow(dilated, w->base_dilation, &dilated) ||
+                      __builtin_add_overflow(dilated, 1, &dilated);
+        dilated = base->dimensions[i] > 0 ? dilated : 0;
+        beyond = beyond || __builtin_add_overflow(dilated, w->padding_low, &padded) ||
+                 __builtin_add_overflow(padded, w->padding_high, &padded) ||
+                 __builtin_mul_overflow(w->size - 1, w->window_dilation, &extent) ||
+                 __builtin_add_overflow(extent, 1, &extent) ||
+                 __builtin_sub_overflow(padded, extent, &room) || room == INT64_MAX;
+        if (beyond) {
+            return infer_fail(instruction, err, "the window overflows in dimension %d", i);
+        }
+        sizes[i] = room < 0 ? 0 : room / w->stride + 1;
     }
     return shape_make(type, base->rank, sizes, dynamic, NULL);
 }

@@ -409,7 +409,9 @@ static bool layout_check(const struct shape *shape, struct error *err)
     if (layout->element_bits < 0) {
         return error_set(err, ERROR_INVALID_ARGUMENT, "layout element size is negative");
     }
-    return layout->physical_shape == NULL || shape_check(layout->physical_shape, err);
+    return layout->physical_shape == NULL ||
+           error_set(err, ERROR_INVALID_ARGUMENT,
+                     "layout has a physical shape, which only sparse arrays have");
 }
 
 bool shape_check(const struct shape *shape, struct error *err)

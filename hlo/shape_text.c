@@ -157,6 +157,10 @@ static void skip_blanks(struct reader *reader)
         char c = *reader->at;
         if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
             reader->at++;
+        } else if (c == '/' && reader->end - reader->at > 1 && reader->at[1] == '/') {
+            while (reader->at < reader->end && *reader->at != '\n' && *reader->at != '\r') {
+                reader->at++;
+            }
         } else if (c == '/' && reader->end - reader->at > 1 && reader->at[1] == '*') {
             const char *close = reader->at + 2;
             while (reader->end - close > 1 && (close[0] != '*' || close[1] != '/')) {
@@ -281,6 +285,11 @@ static bool read_layout_field(struct reader *reader, struct layout *layout,
         const char *close = memchr(begin, ')', (size_t)(reader->end - begin));
         if (*begin != '(' || close == NULL || close - begin > 120) {
             return fail(reader, "dimension level types");
+        }
+        for (const char *at = begin + 1; at < close; at++) {
+            if (memchr("DCSH+~, ", *at, 8) == NULL) {
+                return fail(reader, "dimension level types (D, C, S or H)");
+            }
         }
         memcpy(parts->dim_level_types, begin + 1, (size_t)(close - begin - 1));
         parts->dim_level_types[close - begin - 1] = '\0';
@@ -491,10 +500,11 @@ static const struct shape *read_shape(struct reader *reader, int depth)
         fail(reader, "an element type");
         return NULL;
     }
-    /* '{' opens a layout only if an integer or ':' follows, or "}" right away for a scalar. */
+    /* '{' opens a layout only if an integer or ':' follows, or "}" right away for a scalar. After
+     * a blank it opens a value of the shape ("f32[2] {1, 2}"); XLA never prints a blank here. */
     const struct layout *layout = NULL;
     const char *open = reader->at;
-    if (accept(reader, '{')) {
+    if (open < reader->end && *open == '{' && accept(reader, '{')) {
         skip_blanks(reader);
         bool is_layout = reader->at < reader->end &&
                          ((*reader->at >= '0' && *reader->at <= '9') || *reader->at == ':' ||
