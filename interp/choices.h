@@ -24,7 +24,8 @@
  * unstable sort            is stable here; tie order is unspecified
  * topk ties, NaN           NaN is the largest; the lower index first
  * rng                      a documented splitmix64 stream (interp/rng.c); all elements unspecified
- * top element of empty reduce-window regions, padding: the init value
+ * padding and holes under a window of reduce-window: no elements of it; an empty window gives the
+ *                          init value (xla/hlo/evaluator, XLA's CPU)
  * out-of-bound dynamic-slice/update starts: clamped (XLA defines it); gather starts clamped,
  *                          scatter updates out of bounds dropped whole (defined)
  * scatter order            operand order of update elements, row-major; for add the exact sum

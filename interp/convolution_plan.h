@@ -1,0 +1,66 @@
+/* A convolution as matrix products: how patches of the input and columns of the kernel are read.
+ *
+ * Row r of the product is one output position (a batch and a place in each spatial dimension),
+ * column j one output feature of the group, k one pair of a kernel tap and an input feature:
+ *
+ *   output[row][j] = Σ_k patch[row][k] * kernel[j][k]
+ *
+ * Nothing is materialised: the product asks for blocks of patches (exact_dot_fill), which are read
+ * from the input as it lies. k runs over taps, then features, as in XLA's evaluator; how a block is
+ * filled depends on what is contiguous:
+ *   pixels  the features under a tap (NHWC, dim_labels b01f): patch by patch
+ *   planes  neighbouring rows (NCHW, or a gradient's batch): k by k
+ * Complex values are pairs of reals: each k becomes two, each output feature two columns, with
+ * re = Σ (re * re − im * im) and im = Σ (re * im + im * re).
+ * Source: xla/service/shape_inference.cc (InferConvolveShape), StableHLO specification. */
+#ifndef INTERP_CONVOLUTION_PLAN_H
+#define INTERP_CONVOLUTION_PLAN_H
+
+#include "hlo/attr.h"
+#include "interp/contract.h"
+
+struct literal;
+struct instruction;
+
+/* One spatial dimension. Strides in elements of the part type. */
+struct convolution_dimension {
+    int64_t input_size, output_size, kernel_size;
+    int64_t stride, padding, tap_step, hole_step; /* hole_step: base (lhs) dilation */
+    bool reversal;
+    int64_t input_stride, kernel_stride, output_stride;
+};
+
+struct convolution {
+    struct contract_format format;
+    enum type input_type, kernel_type; /* part types */
+    const char *input, *kernel;
+    char *output;
+    int parts; /* 2: complex */
+    int rank;  /* spatial */
+    struct convolution_dimension dimensions[SHAPE_MAX_RANK];
+    int64_t batches; /* of the output */
+    int64_t input_batch_stride, output_batch_stride;
+    int64_t group_features; /* input features of one group */
+    int64_t input_feature_stride, kernel_input_stride;
+    int64_t feature_groups, batch_groups;
+    int64_t output_features; /* all */
+    int64_t kernel_output_stride, output_feature_stride;
+};
+
+/* Reads the instruction's numbers; shapes are as the instruction has them, element types as given.
+ * False with *err for what is not supported (sparsity). */
+bool convolution_describe(struct convolution *convolution, const struct instruction *instruction,
+                          const struct literal *input, const struct literal *kernel,
+                          struct literal *output, struct error *err);
+
+int64_t convolution_rows(const struct convolution *convolution);
+int64_t convolution_taps(const struct convolution *convolution);
+
+/* Evaluates all groups by products. Fails only with RESOURCE_EXHAUSTED. */
+bool convolution_by_products(const struct convolution *convolution, struct error *err);
+
+/* Whether convolution_depthwise takes it: one input feature a group, float types up to 32 bits. */
+bool convolution_is_depthwise(const struct convolution *convolution);
+bool convolution_depthwise(const struct convolution *convolution, struct error *err);
+
+#endif

@@ -1,0 +1,52 @@
+/* Many devices in one process: a grid of replicas × partitions whose threads run one at a time
+ * (who runs holds the baton), in order, and meet in collectives. Private to the evaluator. */
+#ifndef INTERP_DEVICES_H
+#define INTERP_DEVICES_H
+
+#include "interp/eval.h"
+
+/* Evaluates the entry computation on every device; evaluations[device] are ready but for the grid.
+ * False when a device fails or when all that are left wait for others (a deadlock). Results may be
+ * filled even then. */
+bool grid_run(int replicas, int partitions, struct evaluation *evaluations,
+              struct literal *const *const *arguments, int argument_count,
+              struct literal **results, struct error *err);
+
+/* Evaluates the entry computation in this thread (eval.c). */
+struct literal *eval_entry(struct evaluation *evaluation, struct literal *const *arguments,
+                           int argument_count, struct error *err);
+
+/* One meeting of devices in a collective: what each brought. */
+struct meeting {
+    const struct instruction *instruction; /* of the first to arrive */
+    int64_t key;                           /* channel, or −1: keyed by the instruction */
+    int count;
+    const int *devices; /* [count] participants in the order of their group */
+    int operand_count;
+    struct literal **operands; /* [count * operand_count], by position in the group; retained */
+    int arrived, left;
+    struct literal *shared; /* a result computed once for all, or NULL */
+    struct meeting *next;
+};
+
+static inline struct literal *meeting_operand(const struct meeting *meeting, int position, int i)
+{
+    return meeting->operands[position * meeting->operand_count + i];
+}
+
+int grid_replicas(const struct evaluation *evaluation);
+int grid_partitions(const struct evaluation *evaluation);
+int grid_device_count(const struct evaluation *evaluation);
+/* The device this evaluation stands for. */
+int grid_device(const struct evaluation *evaluation);
+
+/* Brings the operands and waits until all `count` devices (this one among them, at `position`) have
+ * come to a meeting with the same key, or for key −1 to the same instruction. NULL with *err on
+ * deadlock, when another device failed, or when the others' instruction does not match. */
+struct meeting *grid_meet(struct evaluation *evaluation, const struct instruction *instruction,
+                          int64_t key, const int *devices, int count, int position,
+                          const struct operands *operands, struct error *err);
+/* Must be called once by each participant after it has what it needs. */
+void grid_leave(struct evaluation *evaluation, struct meeting *meeting);
+
+#endif

@@ -1,0 +1,586 @@
+/* Exact matrix products: panels of doubles, dgemm on tiles of them, a rounding test, and exact sums
+ * for what the test leaves open. f64 results and small products take compensated sums at once. */
+#include "interp/exact_dot.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hlo/base/error.h"
+#include "hlo/base/pool.h"
+#include "hlo/floats.h"
+#include "interp/exact_gemm.h"
+#include "interp/exact_sum.h"
+#include "interp/exact_sum_kernels.h"
+
+enum {
+    PANEL_DOUBLES = 1 << 22, /* of one operand, and of results, in memory at a time: 32 MiB each */
+    DEPTH_MOST = 1 << 18,    /* deeper products are read in slices of DEPTH_SLICE */
+    DEPTH_SLICE = 1 << 15,
+    GEMM_DEPTH = 768, /* dgemm's own sums are no longer, so that its error bound stays small */
+    TILE_ROWS = 256,
+    TILE_COLUMNS = 512,
+    TILE_SUMS = 64,          /* edge of a tile of compensated sums */
+    FILL_DOUBLES = 1 << 14,  /* fewest doubles worth another thread */
+    SMALL_PRODUCT = 1 << 13, /* multiplications for which BLAS is not worth its call */
+    TURNED_VECTORS = 64,     /* the block in which operands that fill across are turned */
+    TURNED_DEPTH = 32,
+    TURNED_FROM = 512, /* vectors on the other side from which turning pays: open elements read */
+};
+
+/* Vectors [first, first + count) of an operand over one slice of depth. */
+struct panel {
+    const struct exact_dot_operand *operand;
+    int64_t first, count, k, depth;
+    bool across; /* the layout here: the operand's, or contiguous vectors for sums */
+    int64_t step;
+    double *data;
+    double *norms;         /* Euclidean norms, over all slices so far squared */
+    double *inexact_norms; /* the same, but 0 for vectors marked integral */
+    unsigned char *integral;
+    int integral_bits; /* see mark_integral */
+    bool first_slice;
+};
+
+struct product {
+    enum type type;
+    const struct float_layout *layout;
+    struct panel a, b;
+    int64_t depth; /* of the whole product */
+    bool sums;     /* compensated sums only */
+    bool whole;    /* the panels hold the vectors' whole depth */
+    bool last_slice;
+    double factor; /* bound = factor * |a| * |b| */
+    /* a.count × b.count; where an element is the sum of several dgemms, as double-doubles. */
+    double *results, *results_low;
+    int64_t tile_rows, tile_columns, tiles_across;
+    exact_dot_emit *emit;
+    void *emit_context;
+    atomic_bool no_memory;
+};
+
+static int64_t at_most(int64_t value, int64_t most)
+{
+    return value < most ? value : most;
+}
+
+/* --- Panels. -----------------------------------------------------------------------------------
+ */
+
+/* Marks vectors whose elements all are integers of at most integral_bits bits times one power of
+ * two. Two such vectors have a product that is exact in any order of summation, so that ties and
+ * zeros, frequent in such data, are not left open. Most other vectors show it in their first
+ * elements. */
+static bool is_integral(const double *v, int64_t stride, int64_t count, int bits)
+{
+    double most = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const double magnitude = fabs(v[i * stride]);
+        most = magnitude > most ? magnitude : most;
+    }
+    if (!(most < 0x1p400)) {
+        return false;
+    }
+    if (most < 0x1p-400) {
+        return most == 0;
+    }
+    int exponent;
+    frexp(most, &exponent);
+    /* most < 2^exponent; adding 1.5 * 2^52 quanta drops what is finer than a quantum. */
+    const double rounder = ldexp(1.5, exponent - bits + 52);
+    for (int64_t i = 0; i < count; i++) {
+        if ((v[i * stride] + rounder) - rounder != v[i * stride]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void mark_integral(struct panel *panel, int64_t first, int64_t count)
+{
+    const int64_t stride = panel->across ? panel->step : 1;
+    for (int64_t v = first; v < first + count; v++) {
+        const double *vector = panel->data + (panel->across ? v : v * panel->step);
+        const int64_t probe = panel->depth < 8 ? panel->depth : 8;
+        panel->integral[v] = is_integral(vector, stride, probe, panel->integral_bits) &&
+                             is_integral(vector, stride, panel->depth, panel->integral_bits);
+    }
+}
+
+/* An operand that fills across, turned into contiguous vectors, a small block at a time. */
+static void fill_turned(struct panel *panel, int64_t first, int64_t count)
+{
+    const struct exact_dot_operand *operand = panel->operand;
+    double turned[TURNED_DEPTH * TURNED_VECTORS];
+    for (int64_t v = first; v < first + count; v += TURNED_VECTORS) {
+        const int64_t size = at_most(first + count - v, TURNED_VECTORS);
+        for (int64_t k = 0; k < panel->depth; k += TURNED_DEPTH) {
+            const int64_t depth = at_most(panel->depth - k, TURNED_DEPTH);
+            operand->fill(operand->context, panel->first + v, size, panel->k + k, depth, turned,
+                          TURNED_VECTORS);
+            for (int64_t i = 0; i < size; i++) {
+                double *out = panel->data + (v + i) * panel->step + k;
+                for (int64_t d = 0; d < depth; d++) {
+                    out[d] = turned[d * TURNED_VECTORS + i];
+                }
+            }
+        }
+    }
+}
+
+static void add_norms(struct panel *panel, int64_t first, int64_t count)
+{
+    const struct exact_sum_kernels *kernels = exact_sum_kernels_here();
+    double *norms = panel->norms + first;
+    for (int64_t i = 0; i < count && panel->first_slice; i++) {
+        norms[i] = 0;
+    }
+    if (panel->across) {
+        for (int64_t d = 0; d < panel->depth; d++) {
+            kernels->add_squares(norms, panel->data + d * panel->step + first, count);
+        }
+    } else {
+        for (int64_t i = 0; i < count; i++) {
+            norms[i] += kernels->norm(panel->data + (first + i) * panel->step, panel->depth);
+        }
+    }
+}
+
+struct fill_job {
+    struct product *product;
+    struct panel *panel;
+};
+
+static void fill_range(void *context, int64_t begin, int64_t end)
+{
+    const struct fill_job *job = context;
+    struct panel *panel = job->panel;
+    const struct exact_dot_operand *operand = panel->operand;
+    if (operand->across && !panel->across) {
+        fill_turned(panel, begin, end - begin);
+    } else {
+        operand->fill(operand->context, panel->first + begin, end - begin, panel->k, panel->depth,
+                      panel->data + begin * (panel->across ? 1 : panel->step), panel->step);
+    }
+    if (job->product->sums) {
+        return;
+    }
+    add_norms(panel, begin, end - begin);
+    if (job->product->whole) {
+        mark_integral(panel, begin, end - begin);
+    }
+}
+
+static void fill_panel(struct product *product, struct panel *panel)
+{
+    struct fill_job job = {product, panel};
+    panel->step = panel->across ? panel->count : panel->depth;
+    pool_for(panel->count, FILL_DOUBLES / (panel->depth + 1) + 1, fill_range, &job);
+}
+
+/* After the last slice: squares → norms. Squares of f64 that underflowed are at most 2^-1022 each.
+ */
+static void finish_norms(const struct product *product, struct panel *panel)
+{
+    const double lost = panel->operand->wide ? (double)product->depth * 0x1p-1021 : 0;
+    for (int64_t v = 0; v < panel->count; v++) {
+        panel->norms[v] = sqrt(panel->norms[v] + lost);
+        panel->inexact_norms[v] = product->whole && panel->integral[v] ? 0 : panel->norms[v];
+    }
+}
+
+/* The memory of one product. One set is kept for the next product: fresh pages cost as much as a
+ * good part of a dgemm. */
+struct workspace {
+    double *blocks[5]; /* A, B, results and their low parts, norms */
+    size_t sizes[5];   /* in doubles */
+};
+static _Atomic(struct workspace *) spare;
+
+static void workspace_free(struct workspace *workspace)
+{
+    for (int i = 0; i < 5 && workspace != NULL; i++) {
+        free(workspace->blocks[i]);
+    }
+    free(workspace);
+}
+
+/* NULL if there is no memory. */
+static struct workspace *workspace_take(const size_t sizes[5])
+{
+    struct workspace *workspace = atomic_exchange(&spare, NULL);
+    if (workspace == NULL) {
+        workspace = calloc(1, sizeof(*workspace));
+    }
+    for (int i = 0; i < 5 && workspace != NULL; i++) {
+        if (workspace->sizes[i] >= sizes[i]) {
+            continue;
+        }
+        free(workspace->blocks[i]);
+        workspace->blocks[i] = malloc(sizes[i] * sizeof(double));
+        workspace->sizes[i] = sizes[i];
+        if (workspace->blocks[i] == NULL) {
+            workspace_free(workspace);
+            return NULL;
+        }
+    }
+    return workspace;
+}
+
+static void workspace_give(struct workspace *workspace)
+{
+    workspace_free(atomic_exchange(&spare, workspace));
+}
+
+static void panel_place(struct panel *panel, double *data, double *norms, int64_t count)
+{
+    panel->data = data;
+    panel->norms = norms;
+    panel->inexact_norms = norms + count;
+    panel->integral = (unsigned char *)(norms + 2 * count); /* 8 bytes for each byte: simple */
+}
+
+/* Vector v of the panel over slice [k, k + depth): its place in the panel, or read into buffer. */
+static const double *panel_vector(const struct product *product, const struct panel *panel,
+                                  int64_t v, int64_t k, int64_t depth, double *buffer)
+{
+    if (product->whole && !panel->across) {
+        return panel->data + v * panel->step + k;
+    }
+    if (product->whole) {
+        for (int64_t d = 0; d < depth; d++) {
+            buffer[d] = panel->data[(k + d) * panel->step + v];
+        }
+        return buffer;
+    }
+    /* One vector across has its elements side by side too. */
+    panel->operand->fill(panel->operand->context, panel->first + v, 1, k, depth, buffer,
+                         panel->operand->across ? 1 : depth);
+    return buffer;
+}
+
+/* --- Elements. ---------------------------------------------------------------------------------
+ */
+
+enum { BUFFER = 4096 }; /* depth read at a time */
+
+static struct exact_partial element_sum(const struct product *product, int64_t i, int64_t j)
+{
+    const struct exact_sum_kernels *kernels = exact_sum_kernels_here();
+    const bool exact = !product->a.operand->wide && !product->b.operand->wide;
+    struct exact_partial sum = {0, 0, 0};
+    double a_buffer[BUFFER], b_buffer[BUFFER];
+    for (int64_t k = 0; k < product->depth; k += BUFFER) {
+        const int64_t size = product->depth - k < BUFFER ? product->depth - k : BUFFER;
+        const double *a = panel_vector(product, &product->a, i, k, size, a_buffer);
+        const double *b = panel_vector(product, &product->b, j, k, size, b_buffer);
+        const struct exact_partial part = kernels->dot(a, b, size, exact);
+        exact_partial_merge(&sum, &part);
+    }
+    return sum;
+}
+
+static double element_long_sum(const struct product *product, int64_t i, int64_t j)
+{
+    struct exact_accumulator accumulator;
+    double a_buffer[BUFFER], b_buffer[BUFFER];
+    exact_accumulator_init(&accumulator);
+    exact_accumulator_add(&accumulator, 0);
+    for (int64_t k = 0; k < product->depth; k += BUFFER) {
+        const int64_t size = product->depth - k < BUFFER ? product->depth - k : BUFFER;
+        const double *a = panel_vector(product, &product->a, i, k, size, a_buffer);
+        const double *b = panel_vector(product, &product->b, j, k, size, b_buffer);
+        for (int64_t d = 0; d < size; d++) {
+            exact_accumulator_add_product(&accumulator, a[d], b[d]);
+        }
+    }
+    return exact_accumulator_round(&accumulator, product->type);
+}
+
+/* Additions to the low part of a dot of that depth, products with errors counting twice. */
+static double additions_of(int64_t depth)
+{
+    return 2 * ((double)(depth / EXACT_SUM_LANES) + 64) * 2 + 4 * (double)(depth / BUFFER);
+}
+
+static double element(const struct product *product, int64_t i, int64_t j)
+{
+    double value;
+    const struct exact_partial sum = element_sum(product, i, j);
+    if (exact_partial_round(&sum, additions_of(product->depth), product->type, &value)) {
+        return value;
+    }
+    if (!isfinite(sum.high) && !product->a.operand->wide && !product->b.operand->wide) {
+        /* No overflow: NaN and infinities came in. */
+        return float_round(product->type, isnan(sum.high) ? NAN : sum.high);
+    }
+    return element_long_sum(product, i, j);
+}
+
+/* --- Tiles. ------------------------------------------------------------------------------------
+ */
+
+/* Whether element (i, j) of a finished dgemm is within its bound. */
+static bool is_plausible(const struct product *product, int64_t i, int64_t j, double value)
+{
+    const struct exact_partial sum = element_sum(product, i, j);
+    const double bound = product->factor * product->a.norms[i] * product->b.norms[j];
+    if (!isfinite(sum.high) || !isfinite(bound)) {
+        return true;
+    }
+    return fabs(value - sum.high) <= 2 * bound + fabs(sum.low);
+}
+
+/* Rounds row i of a tile, and decides what stays open. */
+static void settle_row(const struct product *product, int64_t i, int64_t j, int64_t columns)
+{
+    uint64_t open[TILE_COLUMNS / 64];
+    const double *norms = product->b.norms;
+    if (product->whole && product->a.integral[i]) {
+        norms = product->b.inexact_norms;
+    }
+    double *row = product->results + i * product->b.count + j;
+    if (!exact_sum_kernels_here()->settle(product->layout, row,
+                                          product->factor * product->a.norms[i], norms + j, row,
+                                          open, columns)) {
+        return;
+    }
+    for (int64_t block = 0; block < (columns + 63) / 64; block++) {
+        for (uint64_t bits = open[block]; bits != 0; bits &= bits - 1) {
+            const int64_t column = block * 64 + __builtin_ctzll(bits);
+            row[column] = element(product, i, j + column);
+        }
+    }
+}
+
+/* dgemm over depth [k, k + depth) of the panels. */
+static void multiply_part(const struct product *product, int64_t i, int64_t rows, int64_t j,
+                          int64_t columns, int64_t k, int64_t depth, double *out, int64_t out_step)
+{
+    const struct panel *a = &product->a, *b = &product->b;
+    const struct gemm_panel left = {a->data + (a->across ? k * a->step + i : i * a->step + k),
+                                    a->step, a->across};
+    const struct gemm_panel right = {b->data + (b->across ? k * b->step + j : j * b->step + k),
+                                     b->step, b->across};
+    gemm_panels(&left, &right, rows, columns, depth, out, out_step);
+}
+
+/* A tile's dgemms over the panels' depth; several are added up with their rounding errors, by way
+ * of part. */
+static void multiply_tile(const struct product *product, int64_t i, int64_t rows, int64_t j,
+                          int64_t columns, double *part)
+{
+    const int64_t step = product->b.count, depth = product->a.depth;
+    double *results = product->results + i * step + j;
+    if (product->results_low == NULL) {
+        multiply_part(product, i, rows, j, columns, 0, depth, results, step);
+        return;
+    }
+    double *results_low = product->results_low + i * step + j;
+    for (int64_t k = 0; k < depth; k += GEMM_DEPTH) {
+        const int64_t size = depth - k < GEMM_DEPTH ? depth - k : GEMM_DEPTH;
+        const bool first = k == 0 && product->a.first_slice;
+        multiply_part(product, i, rows, j, columns, k, size, part, columns);
+        for (int64_t r = 0; r < rows; r++) {
+            exact_sum_kernels_here()->gather(results + r * step, results_low + r * step,
+                                             part + r * columns, columns, first);
+        }
+    }
+    for (int64_t r = 0; r < rows && product->last_slice; r++) {
+        for (int64_t c = 0; c < columns; c++) {
+            results[r * step + c] += results_low[r * step + c];
+        }
+    }
+}
+
+static void tile(const struct product *product, int64_t i, int64_t rows, int64_t j, int64_t columns,
+                 double *part)
+{
+    const int64_t step = product->b.count;
+    double *results = product->results + i * step + j;
+    if (product->sums) {
+        for (int64_t r = 0; r < rows; r++) {
+            for (int64_t c = 0; c < columns; c++) {
+                results[r * step + c] = element(product, i + r, j + c);
+            }
+        }
+    } else {
+        multiply_tile(product, i, rows, j, columns, part);
+        if (!product->last_slice) {
+            return;
+        }
+        const double last = results[(rows - 1) * step + columns - 1];
+        if (product->whole && !gemm_distrusted() &&
+            (!is_plausible(product, i, j, results[0]) ||
+             !is_plausible(product, i + rows - 1, j + columns - 1, last))) {
+            gemm_distrust();
+            multiply_tile(product, i, rows, j, columns, part);
+        }
+        for (int64_t r = 0; r < rows; r++) {
+            settle_row(product, i + r, j, columns);
+        }
+    }
+    product->emit(product->emit_context, product->a.first + i, rows, product->b.first + j, columns,
+                  results, step);
+}
+
+static void tiles(void *context, int64_t begin, int64_t end)
+{
+    struct product *product = context;
+    double *part = NULL;
+    if (product->results_low != NULL) {
+        part = malloc((size_t)(product->tile_rows * product->tile_columns) * sizeof(double));
+        if (part == NULL) {
+            atomic_store(&product->no_memory, true);
+            return;
+        }
+    }
+    for (int64_t t = begin; t < end; t++) {
+        const int64_t i = t / product->tiles_across * product->tile_rows;
+        const int64_t j = t % product->tiles_across * product->tile_columns;
+        tile(product, i, at_most(product->a.count - i, product->tile_rows), j,
+             at_most(product->b.count - j, product->tile_columns), part);
+    }
+    free(part);
+}
+
+static int64_t parts_of(int64_t size, int64_t part)
+{
+    return (size + part - 1) / part;
+}
+
+/* Tiles as large as dgemm likes, but enough of them to keep the threads busy. */
+static void choose_tiles(struct product *product)
+{
+    const int64_t rows = product->a.count, columns = product->b.count;
+    product->tile_rows = product->sums ? TILE_SUMS : TILE_ROWS;
+    product->tile_columns = product->sums ? TILE_SUMS : TILE_COLUMNS;
+    const int64_t wanted = 2 * (int64_t)pool_threads();
+    while (pool_threads() > 1 && !product->sums &&
+           parts_of(rows, product->tile_rows) * parts_of(columns, product->tile_columns) < wanted &&
+           (product->tile_rows > 64 || product->tile_columns > 64)) {
+        if (product->tile_columns > product->tile_rows || product->tile_rows <= 64) {
+            product->tile_columns /= 2;
+        } else {
+            product->tile_rows /= 2;
+        }
+    }
+    product->tiles_across = parts_of(columns, product->tile_columns);
+}
+
+/* --- The whole product, block by block. --------------------------------------------------------
+ */
+
+static bool multiply_block(struct product *product, int64_t slice)
+{
+    for (int64_t k = 0; k < product->depth; k += slice) {
+        const int64_t depth = product->depth - k < slice ? product->depth - k : slice;
+        struct panel *panels[] = {&product->a, &product->b};
+        product->last_slice = k + depth == product->depth;
+        for (int p = 0; p < 2; p++) {
+            panels[p]->k = k;
+            panels[p]->depth = depth;
+            panels[p]->first_slice = k == 0;
+            fill_panel(product, panels[p]);
+            if (product->last_slice && !product->sums) {
+                finish_norms(product, panels[p]);
+            }
+        }
+        if (atomic_load(&product->no_memory)) {
+            return false;
+        }
+        choose_tiles(product);
+        pool_for(parts_of(product->a.count, product->tile_rows) * product->tiles_across, 1, tiles,
+                 product);
+    }
+    return !atomic_load(&product->no_memory);
+}
+
+static void emit_zeros(struct product *product, int64_t rows, int64_t columns)
+{
+    static const double zeros[TILE_COLUMNS];
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < columns; j += TILE_COLUMNS) {
+            product->emit(product->emit_context, i, 1, j,
+                          columns - j < TILE_COLUMNS ? columns - j : TILE_COLUMNS, zeros,
+                          TILE_COLUMNS);
+        }
+    }
+}
+
+/* How many vectors of the depth fit in a panel; 16 at least, all if there are fewer. */
+static int64_t panel_vectors(int64_t vectors, int64_t depth)
+{
+    const int64_t fit = PANEL_DOUBLES / depth;
+    return at_most(vectors, fit < 16 ? 16 : fit);
+}
+
+bool exact_dot(enum type type, const struct exact_dot_operand *a, const struct exact_dot_operand *b,
+               int64_t depth, exact_dot_emit *emit, void *emit_context, struct error *err)
+{
+    const int64_t rows = a->vectors, columns = b->vectors;
+    struct product product = {
+        .type = type,
+        .layout = type == TYPE_F32 ? NULL : float_layout(type),
+        .depth = depth,
+        .emit = emit,
+        .emit_context = emit_context,
+        /* (terms + 4) units for dgemm, the rest for the norms' and the test's own rounding. */
+        .factor = ((double)at_most(depth, GEMM_DEPTH) + 24) * 0x1.04p-53,
+    };
+    if (rows <= 0 || columns <= 0) {
+        return true;
+    }
+    if (depth <= 0) {
+        emit_zeros(&product, rows, columns);
+        return true;
+    }
+    product.sums = type == TYPE_F64 || type == TYPE_F8E8M0FNU ||
+                   (double)rows * (double)columns * (double)depth <= SMALL_PRODUCT;
+    const int64_t slice = depth <= DEPTH_MOST || product.sums ? depth : DEPTH_SLICE;
+    product.whole = slice == depth;
+    product.a.operand = a;
+    product.b.operand = b;
+    product.a.across = a->across && !product.sums && columns < TURNED_FROM;
+    product.b.across = b->across && !product.sums && rows < TURNED_FROM;
+    /* Integers of the two vectors' bits, times depth, stay within 53 bits. */
+    int depth_bits = 0;
+    while ((int64_t)1 << depth_bits < depth) {
+        depth_bits++;
+    }
+    product.a.integral_bits = product.b.integral_bits = (53 - depth_bits) / 2;
+
+    int64_t block_rows = panel_vectors(rows, slice);
+    const int64_t block_columns = panel_vectors(columns, slice);
+    block_rows = at_most(block_rows, PANEL_DOUBLES / block_columns + 1);
+    const size_t block_results = (size_t)block_rows * (size_t)block_columns;
+    const bool added_up = depth > GEMM_DEPTH && !product.sums;
+    const size_t sizes[5] = {
+        (size_t)block_rows * (size_t)slice, (size_t)block_columns * (size_t)slice, block_results,
+        added_up ? block_results : 0, 3 * (size_t)(block_rows + block_columns)};
+    struct workspace *workspace = workspace_take(sizes);
+    bool ok = workspace != NULL;
+    if (ok) {
+        panel_place(&product.a, workspace->blocks[0], workspace->blocks[4], block_rows);
+        panel_place(&product.b, workspace->blocks[1], workspace->blocks[4] + 3 * block_rows,
+                    block_columns);
+        product.results = workspace->blocks[2];
+        product.results_low = added_up ? workspace->blocks[3] : NULL;
+    }
+    for (int64_t j = 0; j < columns && ok; j += block_columns) {
+        for (int64_t i = 0; i < rows && ok; i += block_rows) {
+            product.a.first = i;
+            product.a.count = at_most(rows - i, block_rows);
+            product.b.first = j;
+            product.b.count = at_most(columns - j, block_columns);
+            ok = multiply_block(&product, slice);
+        }
+    }
+    if (workspace != NULL) {
+        workspace_give(workspace);
+    }
+    return ok ||
+           error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for a product of %lld x %lld x %lld",
+                     (long long)rows, (long long)columns, (long long)depth);
+}

@@ -1,0 +1,215 @@
+/* Plans of computations: liveness and the flags of each step. */
+#include "interp/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "interp/dynamic.h"
+#include "interp/noise.h"
+
+struct plans *plans_create(const struct module *module)
+{
+    struct plans *plans = memory_zalloc(sizeof *plans);
+    plans->module = module;
+    plans->list = memory_zalloc((size_t)module->count * sizeof *plans->list);
+    return plans;
+}
+
+static void frame_destroy(struct frame *frame)
+{
+    if (frame != NULL) {
+        free(frame->slots);
+        free(frame);
+    }
+}
+
+static void plan_destroy(struct plan *plan)
+{
+    if (plan != NULL) {
+        frame_destroy(plan->spare);
+        free(plan->steps);
+        free(plan->operands);
+        free(plan->releases);
+        free(plan->dying);
+        free(plan);
+    }
+}
+
+void plans_destroy(struct plans *plans)
+{
+    if (plans != NULL) {
+        for (int i = 0; i < plans->module->count; i++) {
+            plan_destroy(plans->list[i]);
+        }
+        free(plans->list);
+        free(plans);
+    }
+}
+
+void step_init(struct step *step, const struct instruction *instruction, bool with_noise)
+{
+    *step = (struct step){.instruction = instruction,
+                          .evaluate = eval_function_of(instruction->opcode),
+                          .operand_count = instruction->operand_count,
+                          .dynamic = dynamic_concerns(instruction)};
+    switch (instruction->opcode) {
+    case OP_PARAMETER:
+        step->kind = STEP_PARAMETER;
+        break;
+    case OP_CONSTANT:
+        step->kind = STEP_CONSTANT;
+        break;
+    case OP_GET_TUPLE_ELEMENT:
+        step->kind = STEP_ELEMENT;
+        step->element = (int)attr_int(instruction, ATTR_INDEX, 0);
+        break;
+    default:
+        break;
+    }
+    if (with_noise) {
+        step->noisy_result = noise_on_result(instruction);
+        step->noisy_operands = noise_on_operands(instruction);
+    }
+}
+
+/* last[i]: the id of the last step that reads slot i; −1 if none, `count` for the root. */
+static void find_last_uses(const struct computation *computation, int *last, bool *only_elements)
+{
+    for (int i = 0; i < computation->count; i++) {
+        last[i] = -1;
+        only_elements[i] = true;
+    }
+    for (int i = 0; i < computation->count; i++) {
+        const struct instruction *instruction = computation->instructions[i];
+        for (int k = 0; k < instruction->operand_count; k++) {
+            int slot = instruction->operands[k]->id;
+            last[slot] = i;
+            only_elements[slot] &= instruction->opcode == OP_GET_TUPLE_ELEMENT;
+        }
+    }
+    last[computation->root->id] = computation->count;
+    only_elements[computation->root->id] = false;
+}
+
+/* Marks the get-tuple-elements after which nobody needs the element in its tuple. */
+static void find_moves(struct plan *plan, const bool *only_elements)
+{
+    /* base[i]: where the elements of the tuple in slot i have their flags; flags tell the elements
+     * that a later step reads. */
+    size_t *base = memory_alloc((size_t)plan->count * sizeof *base);
+    size_t total = 0;
+    for (int i = 0; i < plan->count; i++) {
+        base[i] = total;
+        total += only_elements[i] ? (size_t)plan->steps[i].instruction->shape->count : 0;
+    }
+    bool *read_later = memory_zalloc(total);
+    for (int i = plan->count - 1; i >= 0; i--) {
+        struct step *step = &plan->steps[i];
+        if (step->kind == STEP_ELEMENT && only_elements[step->operands[0]]) {
+            bool *flag = &read_later[base[step->operands[0]] + (size_t)step->element];
+            step->moves = !*flag;
+            *flag = true;
+        }
+    }
+    free(base);
+    free(read_later);
+}
+
+/* Fills in what dies at step i: each operand that the step may take, and the slots to free. uses
+ * is a scratch array of zeros. A conditional reads only one of its branch operands, so that any of
+ * several uses of a value may take it (eval_conditional keeps the books); other ops read all, and
+ * may take only what stands there once. */
+static void find_deaths(struct step *step, int i, const int *last, bool *dying, int *releases,
+                        int *uses)
+{
+    for (int k = 0; k < step->operand_count; k++) {
+        uses[step->operands[k]]++;
+    }
+    bool branches = step->instruction->opcode == OP_CONDITIONAL;
+    for (int k = 0; k < step->operand_count; k++) {
+        int slot = step->operands[k];
+        dying[k] = last[slot] == i &&
+                   (uses[slot] == 1 || (branches && slot != step->operands[0]));
+    }
+    for (int k = 0; k < step->operand_count; k++) {
+        int slot = step->operands[k];
+        if (last[slot] == i && uses[slot] > 0) {
+            releases[step->release_count++] = k;
+        }
+        uses[slot] = 0;
+    }
+}
+
+static struct plan *plan_create(const struct computation *computation, bool with_noise)
+{
+    struct plan *plan = memory_zalloc(sizeof *plan);
+    int count = computation->count, total = 0;
+    for (int i = 0; i < count; i++) {
+        int operand_count = computation->instructions[i]->operand_count;
+        total += operand_count;
+        if (operand_count > plan->most_operands) {
+            plan->most_operands = operand_count;
+        }
+    }
+    plan->count = count;
+    plan->steps = memory_zalloc((size_t)count * sizeof *plan->steps);
+    plan->operands = memory_alloc((size_t)total * sizeof *plan->operands);
+    plan->releases = memory_alloc((size_t)total * sizeof *plan->releases);
+    plan->dying = memory_zalloc((size_t)total * sizeof *plan->dying);
+    int *last = memory_alloc((size_t)count * sizeof *last);
+    int *uses = memory_zalloc((size_t)count * sizeof *uses);
+    bool *only_elements = memory_alloc((size_t)count * sizeof *only_elements);
+    find_last_uses(computation, last, only_elements);
+    int at = 0;
+    for (int i = 0; i < count; i++) {
+        const struct instruction *instruction = computation->instructions[i];
+        struct step *step = &plan->steps[i];
+        step_init(step, instruction, with_noise);
+        step->unused = last[i] < 0;
+        step->operands = plan->operands + at;
+        step->dying = plan->dying + at;
+        step->releases = plan->releases + at;
+        for (int k = 0; k < instruction->operand_count; k++) {
+            plan->operands[at + k] = instruction->operands[k]->id;
+        }
+        find_deaths(step, i, last, plan->dying + at, plan->releases + at, uses);
+        at += instruction->operand_count;
+    }
+    find_moves(plan, only_elements);
+    free(last);
+    free(uses);
+    free(only_elements);
+    return plan;
+}
+
+struct plan *plans_get(struct plans *plans, const struct computation *computation, bool with_noise)
+{
+    struct plan **plan = &plans->list[computation->id];
+    if (*plan == NULL) {
+        *plan = plan_create(computation, with_noise);
+    }
+    return *plan;
+}
+
+struct frame *frame_take(struct plan *plan)
+{
+    struct frame *frame = plan->spare;
+    if (frame != NULL) {
+        plan->spare = NULL;
+        return frame;
+    }
+    frame = memory_alloc(sizeof *frame);
+    frame->slots =
+        memory_zalloc(((size_t)plan->count + (size_t)plan->most_operands) * sizeof *frame->slots);
+    frame->operands = frame->slots + plan->count;
+    return frame;
+}
+
+void frame_give(struct plan *plan, struct frame *frame)
+{
+    if (plan->spare == NULL) {
+        plan->spare = frame;
+    } else {
+        frame_destroy(frame);
+    }
+}

@@ -1,0 +1,68 @@
+/* Plans: what eval_computation wants to know of a computation, worked out once.
+ *
+ * A plan lists the steps with their operands, says which value dies where, and keeps the memory of
+ * one activation for the next, so that a step costs no allocation of its own. Plans live as long as
+ * one interp_… call; they are not shared between threads. Private to eval.c and its tests. */
+#ifndef INTERP_PLAN_H
+#define INTERP_PLAN_H
+
+#include "interp/eval.h"
+
+enum step_kind {
+    STEP_OP,        /* call `evaluate` */
+    STEP_PARAMETER, /* the value is there already */
+    STEP_CONSTANT,
+    STEP_ELEMENT, /* get-tuple-element */
+};
+
+struct step {
+    const struct instruction *instruction;
+    eval_function *evaluate; /* NULL: unsupported */
+    enum step_kind kind;
+    int operand_count;
+    const int *operands; /* slots; a slot is an instruction's id */
+    const bool *dying;   /* [operand_count] for struct operands */
+    int release_count;
+    const int *releases; /* operand positions whose slot is free after the step, each slot once */
+    int element;         /* ELEMENT: the index */
+    /* ELEMENT: nobody reads this element of the tuple again, and all readers of the tuple are
+     * get-tuple-element, so that the element may be moved out of it. */
+    bool moves;
+    bool unused;         /* nobody reads the value */
+    bool dynamic;        /* a shape with dynamic dimensions is among result and operands */
+    bool noisy_result, noisy_operands;
+};
+
+/* The memory of an activation. */
+struct frame {
+    struct literal **slots;    /* [count], by instruction id; owned; NULL where there is no value */
+    struct literal **operands; /* [most_operands]; borrowed */
+};
+
+struct plan {
+    int count, most_operands;
+    struct step *steps;
+    int *operands, *releases;
+    bool *dying;
+    struct frame *spare; /* an idle frame or NULL */
+};
+
+struct plans {
+    const struct module *module;
+    struct plan **list; /* by computation id; NULL until needed */
+};
+
+struct plans *plans_create(const struct module *module);
+void plans_destroy(struct plans *plans); /* NULL is allowed */
+/* The plan of a computation of the module. with_noise: fill in the noisy_… fields. */
+struct plan *plans_get(struct plans *plans, const struct computation *computation,
+                       bool with_noise);
+
+/* One instruction as a step of its own whose operands live on; for steps outside plans. */
+void step_init(struct step *step, const struct instruction *instruction, bool with_noise);
+
+struct frame *frame_take(struct plan *plan);
+/* All slots must be NULL. */
+void frame_give(struct plan *plan, struct frame *frame);
+
+#endif
