@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+# The benchmarks: our speed as ratios to other programs', all measured in this one run on this
+# machine. Each program runs each file in a process of its own, so that one that crashes or refuses
+# a file loses only that figure. Exit status 1 if a goal is missed.
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+SHARED = pathlib.Path(os.environ.get("REFEREE_SHARED", HERE.parent.parent.parent / "shared"))
+MODELS = SHARED / "corpus-data" / "models"
+MODULES = HERE / "modules"
+
+# name → how to call it: a program of ours with arguments, or a peer's environment and script.
+PROGRAMS = {
+    "golden": ["bench_eval", "interp:"],
+    "XLA CPU": ["bench_eval", "cpu:"],
+    "XLA interpreter": ("interpreter", "bench_xla_interpreter.py"),
+    "StableHLO": ("current", "bench_stablehlo.py"),
+    "parser": ["bench_parse"],
+    "XLA parser": ("current", "bench_xla_parse.py"),
+}
+# StableHLO's interpreter needs minutes for what is not named here.
+STABLEHLO_MODULES = {"dot_256", "tanh_add", "reduce_rows", "convolution"}
+# module → how many times faster than XLA's interpreter the golden must be.
+INTERPRETER_GOALS = {"dot_1024": 100, "tanh_add": 3, "reduce_rows": 1, "convolution": 1}
+PARSER_GOAL = 5  # times XLA's parser, over all models
+MODEL_GOAL = 6  # times XLA's CPU time, at most, for each of these models
+MODEL_NAMES = ["resnet", "vit", "clip", "detr", "imagenette", "efficientnet"]
+
+
+def command_of(program, build):
+    if isinstance(program, list):
+        return [str(build / "tests" / "bench" / program[0]), *program[1:]]
+    environment, script = program
+    made = subprocess.run([HERE / "peers", environment], stdout=subprocess.PIPE, text=True,
+                          check=True)
+    return [made.stdout.strip(), str(HERE / script)]
+
+
+def measure(command, path, limit):
+    """Seconds of the fastest run, or None; says on standard error why not."""
+    quiet = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu",
+             "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        result = subprocess.run([*command, str(path)], capture_output=True, text=True, env=quiet,
+                                timeout=limit, check=False)
+        value = json.loads(result.stdout)[str(path)]
+    except subprocess.TimeoutExpired:
+        value = {"error": f"no result within {limit} s"}
+    except (ValueError, KeyError):
+        value = {"error": result.stderr.strip()[-300:] or f"ended with {result.returncode}"}
+    if isinstance(value, dict):
+        print(f"{pathlib.Path(command[-1]).name}: {path.name}: {value['error']}", file=sys.stderr)
+        return None
+    return value
+
+
+def times_of(names, paths, build, limit):
+    """path → program → seconds or None."""
+    table = {path: {} for path in paths}
+    for name in names:
+        try:
+            command = command_of(PROGRAMS[name], build)
+        except subprocess.CalledProcessError:
+            print(f"{name}: could not be installed; left out", file=sys.stderr)
+            continue
+        for path in paths:
+            if name != "StableHLO" or path.stem in STABLEHLO_MODULES:
+                table[path][name] = measure(command, path, limit)
+    return table
+
+
+def text_of(seconds):
+    if seconds is None:
+        return "-"
+    for unit, scale in (("s", 1), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
+
+
+def ratio_of(above, below):
+    return above / below if above is not None and below else None
+
+
+def times_text(ratio):
+    if ratio is None:
+        return "-"
+    return f"{ratio:.0f}x" if ratio >= 100 else f"{ratio:.3g}x"
+
+
+def print_table(title, names, rows):
+    """rows: list of [text, …]; the first column is left-aligned."""
+    widths = [max(len(str(row[i])) for row in [names, *rows]) for i in range(len(names))]
+    print(f"\n{title}")
+    for row in [names, *rows]:
+        cells = [str(cell).rjust(width) for cell, width in zip(row[1:], widths[1:])]
+        print("  ".join([str(row[0]).ljust(widths[0]), *cells]).rstrip())
+
+
+class Report:
+    def __init__(self):
+        self.results = []
+
+    def add(self, what, seconds, ratio, goal, good):
+        """good: whether the goal is reached; None where there is none."""
+        self.results.append({"what": what, "seconds": seconds, "ratio": ratio, "goal": goal,
+                             "reached": good})
+        return "" if good is None else f"{goal} {'reached' if good else 'MISSED'}"
+
+
+def bench_parser(build, report):
+    paths = sorted(MODELS.glob("*.hlo"))
+    if not paths:
+        print(f"no models in {MODELS} (REFEREE_SHARED says where): parser not measured",
+              file=sys.stderr)
+        return
+    table = times_of(["parser", "XLA parser"], paths, build, 600)
+    both = [path for path in paths if None not in table[path].values() and len(table[path]) == 2]
+    size = sum(path.stat().st_size for path in both)
+    sums = {name: sum(table[path][name] for path in both) for name in ("parser", "XLA parser")}
+    ratio = ratio_of(sums["XLA parser"], sums["parser"])
+    verdict = report.add("parser", sums, ratio, f">= {PARSER_GOAL}",
+                         ratio is not None and ratio >= PARSER_GOAL)
+    rate = [f"{size / seconds / 1e6:.1f} MB/s" if seconds else "-" for seconds in sums.values()]
+    print_table(f"Reading HLO text: {len(both)} of {len(paths)} models, {size / 1e6:.1f} MB",
+                ["", "ours", "XLA's", "ratio", "goal"],
+                [["all", *rate, f"{ratio:.1f}" if ratio else "-", verdict]])
+
+
+def bench_modules(build, report):
+    names = ["golden", "XLA CPU", "XLA interpreter", "StableHLO"]
+    table = times_of(names, sorted(MODULES.glob("*.hlo")), build, 300)
+    rows = []
+    for path, times in table.items():
+        row = [path.stem]
+        for name in names:
+            ratio = ratio_of(times.get(name), times.get("golden"))
+            row.append(text_of(times.get(name)))
+            if name != "golden":
+                row.append(times_text(ratio))
+        ratio = ratio_of(times.get("XLA interpreter"), times.get("golden"))
+        goal = INTERPRETER_GOALS.get(path.stem)
+        good = goal and ratio is not None and ratio >= goal
+        row.append(report.add(path.stem, times, ratio, f">= {goal}x" if goal else None, good))
+        rows.append(row)
+    print_table("Evaluating small modules: time of one run, and how many times the golden's it is",
+                ["", "golden", "XLA CPU", "", "XLA interp.", "", "StableHLO", "", "goal"], rows)
+
+
+def bench_models(build, report):
+    paths = [path for name in MODEL_NAMES for path in sorted(MODELS.glob(f"{name}*inference__1gpu*"))]
+    table = times_of(["XLA CPU", "golden"], paths, build, 600)
+    rows = []
+    for path, times in table.items():
+        ratio = ratio_of(times.get("golden"), times.get("XLA CPU"))
+        verdict = report.add(path.stem, times, ratio, f"<= {MODEL_GOAL}",
+                             ratio is not None and ratio <= MODEL_GOAL)
+        rows.append([path.stem.split("__")[0], text_of(times.get("golden")),
+                     text_of(times.get("XLA CPU")), f"{ratio:.2f}" if ratio else "-", verdict])
+    if rows:
+        print_table("Evaluating models: the golden's time over XLA's CPU",
+                    ["", "golden", "XLA CPU", "ratio", "goal"], rows)
+
+
+PARTS = {"parser": bench_parser, "modules": bench_modules, "models": bench_models}
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./dev bench", description="Compare our speed with others'.")
+    parser.add_argument("parts", nargs="*", metavar="|".join(PARTS), help="what to measure (all)")
+    parser.add_argument("--json", metavar="FILE", help="also write all figures to FILE")
+    parser.add_argument("--build", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    report = Report()
+    for part in options.parts or PARTS:
+        if part not in PARTS:
+            parser.error(f"no part is named {part}")
+        PARTS[part](options.build, report)
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(report.results, indent=1) + "\n",
+                                              encoding="utf-8")
+    return 1 if any(result["reached"] is False for result in report.results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

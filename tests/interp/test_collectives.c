@@ -1,0 +1,411 @@
+/* Collectives on simulated devices. Expected values follow from the definitions in the StableHLO
+ * specification; most inputs are device numbers, so that a result tells where it came from. */
+#include <stdio.h>
+
+#include "hlo/base/pool.h"
+#include "tests/interp/evaluate_text.h"
+
+static void setup(void)
+{
+    pool_set_threads(2);
+}
+
+static bool run_devices(const struct module *module, int replicas, int partitions,
+                        const char *const *arguments, struct literal **results,
+                        const struct interp_options *extra, struct error *err)
+{
+    int count = replicas * partitions;
+    struct interp_options options = extra != NULL ? *extra : (struct interp_options){0};
+    options.replica_count = replicas;
+    options.partition_count = partitions;
+    int parameters = module->entry->parameter_count;
+    struct literal *argument[16], *const *lists[16];
+    for (int d = 0; d < count; d++) {
+        argument[d] = parameters > 0 ? read_literal(arguments[d]) : NULL;
+        lists[d] = &argument[d];
+    }
+    bool ok = interp_evaluate_devices(module, count, lists, parameters, results, &options, err);
+    for (int d = 0; d < count; d++) {
+        literal_release(argument[d]);
+    }
+    return ok;
+}
+
+/* arguments[device] (NULL: the module has no parameter) and wants[device]. */
+static void check_devices(const char *text, int replicas, int partitions,
+                          const char *const *arguments, const char *const *wants)
+{
+    struct module *module = read_module(text);
+    struct error err = {0};
+    struct literal *results[16];
+    size_t before = literal_memory_in_use();
+    bool ok = run_devices(module, replicas, partitions, arguments, results, NULL, &err);
+    ck_assert_msg(ok, "%s\n%s", text, err.message);
+    for (int d = 0; d < replicas * partitions; d++) {
+        char where[32];
+        snprintf(where, sizeof where, "device %d", d);
+        check_literal(results[d], wants[d], where);
+        literal_release(results[d]);
+    }
+    ck_assert_msg(literal_memory_in_use() == before, "literals leak:\n%s", text);
+    module_destroy(module);
+}
+
+static void check_devices_fail(const char *text, int replicas, int partitions,
+                               const char *const *arguments, enum error_code code,
+                               const char *const *parts, int part_count)
+{
+    struct module *module = read_module(text);
+    struct error err = {0};
+    struct literal *results[16];
+    size_t before = literal_memory_in_use();
+    ck_assert(!run_devices(module, replicas, partitions, arguments, results, NULL, &err));
+    ck_assert_msg(err.code == code, "%s: %s", error_code_text(err.code), err.message);
+    for (int i = 0; i < part_count; i++) {
+        ck_assert_msg(strstr(err.message, parts[i]) != NULL, "no \"%s\" in: %s", parts[i],
+                      err.message);
+    }
+    ck_assert_msg(literal_memory_in_use() == before, "literals leak:\n%s", text);
+    module_destroy(module);
+}
+
+#define HEAD                                                                                       \
+    "HloModule m\n"                                                                                \
+    "add { a = s32[] parameter(0) b = s32[] parameter(1) ROOT r = s32[] add(a, b) }\n"             \
+    "fadd { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }\n"
+
+START_TEST(test_ids)
+{
+    static const char *const wants[] = {"(u32[], u32[]) (0, 0)", "(u32[], u32[]) (0, 1)",
+                                        "(u32[], u32[]) (0, 2)", "(u32[], u32[]) (1, 0)",
+                                        "(u32[], u32[]) (1, 1)", "(u32[], u32[]) (1, 2)"};
+    check_devices("HloModule m\nENTRY e { r = u32[] replica-id() p = u32[] partition-id()\n"
+                  "  ROOT t = (u32[], u32[]) tuple(r, p) }\n",
+                  2, 3, NULL, wants);
+}
+END_TEST
+
+static const char *const powers[] = {"s32[1] {1}",  "s32[1] {2}",  "s32[1] {4}",  "s32[1] {8}",
+                                     "s32[1] {16}", "s32[1] {32}", "s32[1] {64}", "s32[1] {128}"};
+
+static void check_all_reduce(const char *attributes, int replicas, int partitions,
+                             const char *const *wants)
+{
+    struct text text;
+    text_init(&text);
+    text_printf(&text,
+                HEAD "ENTRY e { x = s32[1] parameter(0)\n"
+                     "  ROOT r = s32[1] all-reduce(x), to_apply=add, %s }\n",
+                attributes);
+    check_devices(text.data, replicas, partitions, powers, wants);
+    text_finish(&text);
+}
+
+/* The four modes of groups, on 2 replicas × 2 partitions: devices 0 = (0,0), 1 = (0,1), 2 = (1,0),
+ * 3 = (1,1) carry 1, 2, 4, 8. */
+START_TEST(test_group_modes)
+{
+    static const char *const cross_replica[] = {"s32[1] {5}", "s32[1] {10}", "s32[1] {5}",
+                                                "s32[1] {10}"};
+    check_all_reduce("replica_groups={}", 2, 2, cross_replica);
+    check_all_reduce("replica_groups={{0,1}}", 2, 2, cross_replica);
+    static const char *const alone[] = {"s32[1] {1}", "s32[1] {2}", "s32[1] {4}", "s32[1] {8}"};
+    check_all_reduce("replica_groups={{0},{1}}", 2, 2, alone);
+    static const char *const both[] = {"s32[1] {15}", "s32[1] {15}", "s32[1] {15}", "s32[1] {15}"};
+    check_all_reduce("replica_groups={{0,1}}, channel_id=1", 2, 2, both);
+    static const char *const by_replica[] = {"s32[1] {3}", "s32[1] {3}", "s32[1] {12}",
+                                             "s32[1] {12}"};
+    check_all_reduce("replica_groups={{0},{1}}, channel_id=1", 2, 2, by_replica);
+    static const char *const flattened[] = {"s32[1] {9}", "s32[1] {6}", "s32[1] {6}",
+                                            "s32[1] {9}"};
+    check_all_reduce("replica_groups={{0,3},{1,2}}, channel_id=1, use_global_device_ids=true", 2,
+                     2, flattened);
+}
+END_TEST
+
+START_TEST(test_group_forms)
+{
+    /* [2,4]<=[8]: {0,1,2,3}, {4,5,6,7} */
+    static const char *const halves[] = {"s32[1] {15}",  "s32[1] {15}",  "s32[1] {15}",
+                                         "s32[1] {15}",  "s32[1] {240}", "s32[1] {240}",
+                                         "s32[1] {240}", "s32[1] {240}"};
+    check_all_reduce("replica_groups=[2,4]<=[8]", 8, 1, halves);
+    /* [4,2]<=[2,4]T(1,0): {0,4}, {1,5}, {2,6}, {3,7} */
+    static const char *const columns[] = {"s32[1] {17}",  "s32[1] {34}", "s32[1] {68}",
+                                          "s32[1] {136}", "s32[1] {17}", "s32[1] {34}",
+                                          "s32[1] {68}",  "s32[1] {136}"};
+    check_all_reduce("replica_groups=[4,2]<=[2,4]T(1,0)", 8, 1, columns);
+    /* A mesh of 2 × 4 devices, groups along its first, then its second axis. */
+    check_all_reduce("replica_groups=mesh[\"x\"=2,\"y\"=4] {\"x\"}", 8, 1, columns);
+    check_all_reduce("replica_groups=mesh[\"x\"=2,\"y\"=4] {\"y\"}", 8, 1, halves);
+    /* The minor half of "y": pairs of neighbours. */
+    static const char *const pairs[] = {"s32[1] {3}",  "s32[1] {3}",  "s32[1] {12}",
+                                        "s32[1] {12}", "s32[1] {48}", "s32[1] {48}",
+                                        "s32[1] {192}", "s32[1] {192}"};
+    check_all_reduce("replica_groups=mesh[\"x\"=2,\"y\"=4] {\"y\":(2)2}", 8, 1, pairs);
+}
+END_TEST
+
+/* 2^24 + 1 + 1 − 2^24 in f32: rounding at each step gives 0 or 1, the exact sum is 2. */
+START_TEST(test_all_reduce_exact)
+{
+    static const char *const arguments[] = {"f32[2] {16777216, 1}", "f32[2] {1, -0}",
+                                            "f32[2] {1, -0}", "f32[2] {-16777216, -1}"};
+    static const char *const wants[] = {"f32[2] {2, 0}", "f32[2] {2, 0}", "f32[2] {2, 0}",
+                                        "f32[2] {2, 0}"};
+    check_devices(HEAD "ENTRY e { x = f32[2] parameter(0)\n"
+                       "  ROOT r = f32[2] all-reduce(x), replica_groups={}, to_apply=fadd }\n",
+                  4, 1, arguments, wants);
+}
+END_TEST
+
+START_TEST(test_all_reduce_programs)
+{
+    static const char *const arguments[] = {"s32[3] {5, -2, 3}", "s32[3] {2, 7, -3}"};
+    static const char *const largest[] = {"s32[3] {5, 7, 3}", "s32[3] {5, 7, 3}"};
+    check_devices("HloModule m\n"
+                  "max { a = s32[] parameter(0) b = s32[] parameter(1) ROOT r = s32[] maximum(a, b) "
+                  "}\n"
+                  "ENTRY e { x = s32[3] parameter(0)\n"
+                  "  ROOT r = s32[3] all-reduce(x), replica_groups={}, to_apply=max }\n",
+                  2, 1, arguments, largest);
+    /* No monoid: 2a + b, in the order of the group {1, 0}. */
+    static const char *const mixed[] = {"s32[3] {9, 12, -3}", "s32[3] {9, 12, -3}"};
+    check_devices("HloModule m\n"
+                  "mix { a = s32[] parameter(0) b = s32[] parameter(1) d = s32[] add(a, a)\n"
+                  "  ROOT r = s32[] add(d, b) }\n"
+                  "ENTRY e { x = s32[3] parameter(0)\n"
+                  "  ROOT r = s32[3] all-reduce(x), replica_groups={{1,0}}, to_apply=mix }\n",
+                  2, 1, arguments, mixed);
+    /* Several operands. */
+    static const char *const pair[] = {"(s32[3], s32[1]) ({7, 5, 0}, {5})",
+                                       "(s32[3], s32[1]) ({7, 5, 0}, {5})"};
+    check_devices(HEAD "ENTRY e { x = s32[3] parameter(0) s = s32[1] slice(x), slice={[1:2]}\n"
+                       "  ROOT r = (s32[3], s32[1]) all-reduce(x, s), replica_groups={}, "
+                       "to_apply=add }\n",
+                  2, 1, arguments, pair);
+}
+END_TEST
+
+/* StableHLO specification, all_gather, reduce_scatter, all_to_all. */
+START_TEST(test_gather_scatter)
+{
+    static const char *const squares[] = {"s32[2,2] {{1, 2}, {3, 4}}", "s32[2,2] {{5, 6}, {7, 8}}"};
+    static const char *const gathered[] = {"s32[2,4] {{1, 2, 5, 6}, {3, 4, 7, 8}}",
+                                           "s32[2,4] {{1, 2, 5, 6}, {3, 4, 7, 8}}"};
+    check_devices("HloModule m\nENTRY e { x = s32[2,2] parameter(0)\n"
+                  "  ROOT r = s32[2,4] all-gather(x), replica_groups={{0,1}}, dimensions={1} }\n",
+                  2, 1, squares, gathered);
+    static const char *const turned[] = {"s32[4,2] {{5, 6}, {7, 8}, {1, 2}, {3, 4}}",
+                                         "s32[4,2] {{5, 6}, {7, 8}, {1, 2}, {3, 4}}"};
+    check_devices("HloModule m\nENTRY e { x = s32[2,2] parameter(0)\n"
+                  "  ROOT r = s32[4,2] all-gather(x), replica_groups={{1,0}}, dimensions={0} }\n",
+                  2, 1, squares, turned);
+    static const char *const wide[] = {"s32[2,4] {{1, 2, 3, 4}, {5, 6, 7, 8}}",
+                                       "s32[2,4] {{9, 10, 11, 12}, {13, 14, 15, 16}}"};
+    static const char *const shares[] = {"s32[2,2] {{10, 12}, {18, 20}}",
+                                         "s32[2,2] {{14, 16}, {22, 24}}"};
+    check_devices(HEAD "ENTRY e { x = s32[2,4] parameter(0)\n"
+                       "  ROOT r = s32[2,2] reduce-scatter(x), replica_groups={{0,1}}, "
+                       "dimensions={1}, to_apply=add }\n",
+                  2, 1, wide, shares);
+    static const char *const exchanged[] = {"s32[2,4] {{1, 2, 9, 10}, {5, 6, 13, 14}}",
+                                            "s32[2,4] {{3, 4, 11, 12}, {7, 8, 15, 16}}"};
+    check_devices("HloModule m\nENTRY e { x = s32[2,4] parameter(0)\n"
+                  "  ROOT r = s32[2,4] all-to-all(x), replica_groups={{0,1}}, dimensions={1} }\n",
+                  2, 1, wide, exchanged);
+    static const char *const tuples[] = {"(s32[1,4], s32[1,4]) ({{1, 2, 3, 4}}, {{9, 10, 11, 12}})",
+                                         "(s32[1,4], s32[1,4]) ({{5, 6, 7, 8}}, {{13, 14, 15, 16}})"};
+    check_devices("HloModule m\nENTRY e { x = s32[2,4] parameter(0)\n"
+                  "  a = s32[1,4] slice(x), slice={[0:1], [0:4]}\n"
+                  "  b = s32[1,4] slice(x), slice={[1:2], [0:4]}\n"
+                  "  ROOT r = (s32[1,4], s32[1,4]) all-to-all(a, b), replica_groups={{0,1}} }\n",
+                  2, 1, wide, tuples);
+}
+END_TEST
+
+START_TEST(test_permute_and_broadcast)
+{
+    static const char *const permuted[] = {"s32[1] {0}", "s32[1] {1}", "s32[1] {2}", "s32[1] {0}"};
+    check_devices("HloModule m\nENTRY e { x = s32[1] parameter(0)\n"
+                  "  ROOT r = s32[1] collective-permute(x), source_target_pairs={{0,1},{1,2}} }\n",
+                  4, 1, powers, permuted);
+    /* With a channel the ids are partitions. */
+    static const char *const swapped[] = {"s32[1] {2}", "s32[1] {1}", "s32[1] {8}", "s32[1] {4}"};
+    check_devices("HloModule m\nENTRY e { x = s32[1] parameter(0)\n"
+                  "  ROOT r = s32[1] collective-permute(x), channel_id=3, "
+                  "source_target_pairs={{0,1},{1,0}} }\n",
+                  2, 2, powers, swapped);
+    static const char *const broadcast[] = {"s32[1] {0}", "s32[1] {4}", "s32[1] {4}", "s32[1] {0}"};
+    check_devices("HloModule m\nENTRY e { x = s32[1] parameter(0)\n"
+                  "  ROOT r = s32[1] collective-broadcast(x), replica_groups={{2,1}} }\n",
+                  4, 1, powers, broadcast);
+}
+END_TEST
+
+/* StableHLO-style example of ragged_all_to_all: device 0 sends row 0 to itself and rows 1, 2 to
+ * device 1; device 1 sends row 0 to device 0 and row 1 to itself. */
+START_TEST(test_ragged)
+{
+    static const char *const arguments[] = {"s32[3] {1, 2, 3}", "s32[3] {4, 5, 6}"};
+    static const char *const wants[] = {"s32[4] {1, 4, 0, 0}", "s32[4] {2, 3, 5, 0}"};
+    check_devices(
+        "HloModule m\n"
+        "first { z = s32[] parameter(0) ROOT t = (s32[2], s32[2], s32[2], s32[2]) constant(("
+        "{0, 1}, {1, 2}, {0, 0}, {1, 1})) }\n"
+        "second { z = s32[] parameter(0) ROOT t = (s32[2], s32[2], s32[2], s32[2]) constant(("
+        "{0, 1}, {1, 1}, {1, 2}, {2, 1})) }\n"
+        "ENTRY e { x = s32[3] parameter(0) z = s32[] constant(0)\n"
+        "  o = s32[4] broadcast(z), dimensions={} r = u32[] replica-id() i = s32[] convert(r)\n"
+        "  t = (s32[2], s32[2], s32[2], s32[2]) conditional(i, z, z), "
+        "branch_computations={first, second}\n"
+        "  a = s32[2] get-tuple-element(t), index=0 b = s32[2] get-tuple-element(t), index=1\n"
+        "  c = s32[2] get-tuple-element(t), index=2 d = s32[2] get-tuple-element(t), index=3\n"
+        "  ROOT y = s32[4] ragged-all-to-all(x, o, a, b, c, d), replica_groups={{0,1}} }\n",
+        2, 1, arguments, wants);
+}
+END_TEST
+
+START_TEST(test_start_done)
+{
+    static const char *const sums[] = {"(s32[1], s32[2], s32[1]) ({3}, {1, 2}, {2})",
+                                       "(s32[1], s32[2], s32[1]) ({3}, {1, 2}, {1})"};
+    check_devices(
+        HEAD "ENTRY e { x = s32[1] parameter(0)\n"
+             "  a = s32[1] all-reduce-start(x), replica_groups={}, to_apply=add\n"
+             "  b = (s32[1], s32[2]) all-gather-start(x), replica_groups={}, dimensions={0}\n"
+             "  c = (s32[1], s32[1], u32[], u32[]) collective-permute-start(x), "
+             "source_target_pairs={{0,1},{1,0}}\n"
+             "  f = s32[1] collective-permute-done(c) e = s32[2] all-gather-done(b)\n"
+             "  d = s32[1] all-reduce-done(a)\n"
+             "  ROOT t = (s32[1], s32[2], s32[1]) tuple(d, e, f) }\n",
+        2, 1, powers, sums);
+}
+END_TEST
+
+/* Devices meet in a loop, as often as it goes round: x = x + (sum of all x), three times. */
+START_TEST(test_in_loop)
+{
+    static const char *const wants[] = {"(s32[1], s32[]) ({40}, 3)", "(s32[1], s32[]) ({41}, 3)"};
+    check_devices(
+        HEAD "body { s = (s32[1], s32[]) parameter(0) x = s32[1] get-tuple-element(s), index=0\n"
+             "  i = s32[] get-tuple-element(s), index=1 one = s32[] constant(1)\n"
+             "  r = s32[1] all-reduce(x), replica_groups={}, to_apply=add\n"
+             "  y = s32[1] add(x, r) j = s32[] add(i, one)\n"
+             "  ROOT t = (s32[1], s32[]) tuple(y, j) }\n"
+             "cond { s = (s32[1], s32[]) parameter(0) i = s32[] get-tuple-element(s), index=1\n"
+             "  n = s32[] constant(3) ROOT l = pred[] compare(i, n), direction=LT }\n"
+             "ENTRY e { x = s32[1] parameter(0) z = s32[] constant(0)\n"
+             "  t = (s32[1], s32[]) tuple(x, z)\n"
+             "  ROOT w = (s32[1], s32[]) while(t), condition=cond, body=body }\n",
+        2, 1, powers, wants);
+}
+END_TEST
+
+/* One device: groups that are empty or name only it. */
+START_TEST(test_one_device)
+{
+    check_evaluates(HEAD
+                    "ENTRY e { x = s32[2] parameter(0)\n"
+                    "  a = s32[2] all-reduce(x), replica_groups={}, to_apply=add\n"
+                    "  b = s32[2] all-gather(a), replica_groups={{0}}, dimensions={0}\n"
+                    "  c = s32[2] reduce-scatter(b), replica_groups={}, dimensions={0}, "
+                    "to_apply=add\n"
+                    "  d = s32[2] all-to-all(c), replica_groups={}, dimensions={0}\n"
+                    "  f = s32[2] collective-permute(d), source_target_pairs={{0,0}}\n"
+                    "  g = s32[2] collective-permute(d), source_target_pairs={}\n"
+                    "  h = s32[2] collective-broadcast(f), replica_groups={{0}}\n"
+                    "  i = s32[2] all-reduce(h), channel_id=1, replica_groups={{0}}, "
+                    "use_global_device_ids=true, to_apply=add\n"
+                    "  ROOT t = (s32[2], s32[2]) tuple(i, g) }\n",
+                    "s32[2] {3, 4}", NULL, NULL, NULL, "(s32[2], s32[2]) ({3, 4}, {0, 0})");
+    check_fails(HEAD "ENTRY e { x = s32[2] parameter(0)\n"
+                     "  ROOT a = s32[2] all-reduce(x), replica_groups={{0,1}}, to_apply=add }\n",
+                "s32[2] {3, 4}", NULL, NULL, ERROR_INVALID_ARGUMENT, "names 1");
+}
+END_TEST
+
+/* Replica 0 takes part, replica 1 takes the other branch and is done. */
+START_TEST(test_deadlock)
+{
+    static const char *const parts[] = {"deadlock", "device 0 waits in meet for 1 (done)",
+                                        "device 1 is done"};
+    check_devices_fail(
+        HEAD "meets { x = s32[1] parameter(0)\n"
+             "  ROOT meet = s32[1] all-reduce(x), replica_groups={}, to_apply=add }\n"
+             "stays { ROOT x = s32[1] parameter(0) }\n"
+             "ENTRY e { x = s32[1] parameter(0) r = u32[] replica-id() i = s32[] convert(r)\n"
+             "  ROOT c = s32[1] conditional(i, x, x), branch_computations={meets, stays} }\n",
+        2, 1, powers, ERROR_INVALID_ARGUMENT, parts, 3);
+    /* Each waits where the other is not. */
+    static const char *const crossed[] = {"device 0 waits in here for 1",
+                                          "device 1 waits in there for 0"};
+    check_devices_fail(
+        HEAD "first { x = s32[1] parameter(0)\n"
+             "  ROOT here = s32[1] all-reduce(x), replica_groups={}, to_apply=add }\n"
+             "second { x = s32[1] parameter(0)\n"
+             "  ROOT there = s32[1] all-reduce(x), replica_groups={}, to_apply=add }\n"
+             "ENTRY e { x = s32[1] parameter(0) r = u32[] replica-id() i = s32[] convert(r)\n"
+             "  ROOT c = s32[1] conditional(i, x, x), branch_computations={first, second} }\n",
+        2, 1, powers, ERROR_INVALID_ARGUMENT, crossed, 2);
+}
+END_TEST
+
+/* One device fails while others wait for it: its error is the one reported. */
+START_TEST(test_failure_elsewhere)
+{
+    static const char *const parts[] = {"device 1", "nothing feeds"};
+    check_devices_fail(
+        HEAD "meets { x = s32[1] parameter(0)\n"
+             "  ROOT meet = s32[1] all-reduce(x), replica_groups={}, to_apply=add }\n"
+             "fails { x = s32[1] parameter(0) t = token[] after-all()\n"
+             "  f = (s32[1], token[]) infeed(t) ROOT y = s32[1] get-tuple-element(f), index=0 }\n"
+             "ENTRY e { x = s32[1] parameter(0) r = u32[] replica-id() i = s32[] convert(r)\n"
+             "  ROOT c = s32[1] conditional(i, x, x), branch_computations={meets, fails} }\n",
+        3, 1, powers, ERROR_UNIMPLEMENTED, parts, 2);
+}
+END_TEST
+
+/* Two kinds of collectives on one channel. */
+START_TEST(test_mismatch)
+{
+    static const char *const parts[] = {"another kind"};
+    check_devices_fail(
+        HEAD "first { x = s32[1] parameter(0)\n"
+             "  ROOT here = s32[1] all-reduce(x), channel_id=1, replica_groups={{0,1}}, "
+             "to_apply=add }\n"
+             "second { x = s32[1] parameter(0) \n"
+             "  y = s32[2] all-gather(x), channel_id=1, replica_groups={{0,1}}, dimensions={0}\n"
+             "  ROOT z = s32[1] slice(y), slice={[0:1]} }\n"
+             "ENTRY e { x = s32[1] parameter(0) r = u32[] replica-id() i = s32[] convert(r)\n"
+             "  ROOT c = s32[1] conditional(i, x, x), branch_computations={first, second} }\n",
+        2, 1, powers, ERROR_INVALID_ARGUMENT, parts, 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("collectives");
+    TCase *tests = tcase_create("collectives");
+    tcase_add_checked_fixture(tests, setup, NULL);
+    tcase_add_test(tests, test_ids);
+    tcase_add_test(tests, test_group_modes);
+    tcase_add_test(tests, test_group_forms);
+    tcase_add_test(tests, test_all_reduce_exact);
+    tcase_add_test(tests, test_all_reduce_programs);
+    tcase_add_test(tests, test_gather_scatter);
+    tcase_add_test(tests, test_permute_and_broadcast);
+    tcase_add_test(tests, test_ragged);
+    tcase_add_test(tests, test_start_done);
+    tcase_add_test(tests, test_in_loop);
+    tcase_add_test(tests, test_one_device);
+    tcase_add_test(tests, test_deadlock);
+    tcase_add_test(tests, test_failure_elsewhere);
+    tcase_add_test(tests, test_mismatch);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
