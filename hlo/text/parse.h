@@ -156,7 +156,7 @@ bool parse_check_async(struct parser *parser, struct instruction *instruction, e
 typedef bool parse_value_function(struct parser *parser, struct attr *attr);
 parse_value_function parse_window, parse_padding, parse_slices, parse_dim_labels, parse_aliasing,
     parse_domain, parse_result_accuracy, parse_string_map, parse_metadata, parse_origin,
-    parse_statistics, parse_groups, parse_sharding, parse_literal;
+    parse_statistics, parse_sparsity, parse_groups, parse_sharding, parse_literal;
 bool parse_metadata_value(struct parser *parser, struct metadata **metadata);
 bool parse_sharding_value(struct parser *parser, const struct sharding **sharding);
 bool parse_shape_index(struct parser *parser, struct ints *index);

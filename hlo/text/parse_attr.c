@@ -282,6 +282,7 @@ static parse_value_function *const value_parsers[] = {
     [ATTR_KIND_STRING] = parse_string,
     [ATTR_KIND_STRING_OR_WORD] = parse_string_or_word,
     [ATTR_KIND_RAW] = parse_raw,
+    [ATTR_KIND_SPARSITY] = parse_sparsity,
     [ATTR_KIND_BACKEND_CONFIG] = parse_backend_config,
     [ATTR_KIND_INTS] = parse_ints,
     [ATTR_KIND_INTS_OR_LISTS] = parse_ints_or_lists,

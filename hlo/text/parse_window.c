@@ -1,5 +1,6 @@
 /* Attribute values that describe dimensions: windows, paddings, slices, dimension labels. */
 #include "hlo/base/arena.h"
+#include "hlo/base/text.h"
 #include "hlo/text/parse.h"
 
 /* "1x2x3" */
@@ -111,6 +112,79 @@ bool parse_window(struct parser *parser, struct attr *attr)
     }
     attr->window = (struct window){rank, dimensions};
     return true;
+}
+
+/* {sparsity=2x4 dimension=1 stride=1 idx=0}: appends its canonical form. */
+static bool parse_tensor_sparsity(struct parser *parser, const char *side, struct text *text)
+{
+    struct lexer *lexer = &parser->lexer;
+    static const char *const names[] = {"dimension", "stride", "idx"};
+    int64_t values[3] = {0, 0, 0};
+    struct ints sparsity = {0, NULL};
+    if (!lexer_expect(lexer, '{')) {
+        return false;
+    }
+    while (!lexer_accept(lexer, '}')) {
+        struct span name;
+        if (!lexer_attribute(lexer, &name)) {
+            return false;
+        }
+        if (span_is(name, "sparsity")) {
+            if (!parse_crosses(parser, &sparsity)) {
+                return false;
+            }
+            if (sparsity.count != 2) {
+                return lexer_fail(lexer, name.data, "sparsity is written NONZEROxBLOCK");
+            }
+            continue;
+        }
+        int i = 0;
+        while (i < 3 && !span_is(name, names[i])) {
+            i++;
+        }
+        if (i == 3) {
+            return lexer_fail(lexer, name.data, "unknown field %.*s of a sparsity", (int)name.size,
+                              name.data);
+        }
+        if (!lexer_int(lexer, &values[i])) {
+            return false;
+        }
+    }
+    text_printf(text, "%s={sparsity=%lldx%lld dimension=%lld stride=%lld idx=%lld}", side,
+                (long long)(sparsity.count > 0 ? sparsity.values[0] : 0),
+                (long long)(sparsity.count > 0 ? sparsity.values[1] : 0), (long long)values[0],
+                (long long)values[1], (long long)values[2]);
+    return true;
+}
+
+/* {lhs={…} rhs={…}} */
+bool parse_sparsity(struct parser *parser, struct attr *attr)
+{
+    struct lexer *lexer = &parser->lexer;
+    struct text sides[2];
+    bool ok = lexer_expect(lexer, '{');
+    text_init(&sides[0]);
+    text_init(&sides[1]);
+    while (ok && !lexer_accept(lexer, '}')) {
+        struct span name;
+        ok = lexer_attribute(lexer, &name);
+        if (ok && !span_is(name, "lhs") && !span_is(name, "rhs")) {
+            ok = lexer_fail(lexer, name.data, "a sparsity_config has lhs and rhs");
+        }
+        if (ok) {
+            bool is_left = span_is(name, "lhs");
+            struct text *side = &sides[is_left ? 0 : 1];
+            text_clear(side);
+            ok = parse_tensor_sparsity(parser, is_left ? "lhs" : "rhs", side);
+        }
+    }
+    attr->bytes.data =
+        arena_printf(parser->arena, "{%s%s%s}", sides[0].data,
+                     sides[0].size > 0 && sides[1].size > 0 ? " " : "", sides[1].data);
+    attr->bytes.size = strlen(attr->bytes.data);
+    text_finish(&sides[0]);
+    text_finish(&sides[1]);
+    return ok;
 }
 
 bool parse_padding(struct parser *parser, struct attr *attr)

@@ -440,6 +440,7 @@ static print_function *const printers[] = {
     [ATTR_KIND_STRING] = print_quoted,
     [ATTR_KIND_STRING_OR_WORD] = print_bare,
     [ATTR_KIND_RAW] = print_bare,
+    [ATTR_KIND_SPARSITY] = print_bare,
     [ATTR_KIND_BACKEND_CONFIG] = print_backend_config,
     [ATTR_KIND_INTS] = print_int_list,
     [ATTR_KIND_INTS_OR_LISTS] = print_lists,
