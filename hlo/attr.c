@@ -359,6 +359,7 @@ bool attr_equal(const struct attr *a, const struct attr *b)
     case ATTR_KIND_STRING:
     case ATTR_KIND_STRING_OR_WORD:
     case ATTR_KIND_RAW:
+    case ATTR_KIND_SPARSITY:
     case ATTR_KIND_BACKEND_CONFIG:
         return bytes_equal(a->bytes, b->bytes);
     case ATTR_KIND_INTS:
@@ -436,6 +437,7 @@ uint64_t attr_hash(const struct attr *attr)
     case ATTR_KIND_STRING:
     case ATTR_KIND_STRING_OR_WORD:
     case ATTR_KIND_RAW:
+    case ATTR_KIND_SPARSITY:
     case ATTR_KIND_BACKEND_CONFIG:
         return hash_bytes(attr->bytes.data, attr->bytes.size, seed);
     case ATTR_KIND_INTS:

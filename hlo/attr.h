@@ -28,6 +28,7 @@ enum attr_kind {
     ATTR_KIND_STRING,         /* "…" */
     ATTR_KIND_STRING_OR_WORD, /* "…" or a bare identifier; kept as a string */
     ATTR_KIND_RAW,            /* balanced text, kept as it is */
+    ATTR_KIND_SPARSITY,       /* sparsity_config; its canonical text */
     ATTR_KIND_BACKEND_CONFIG, /* "…" or raw JSON; kept unescaped */
     ATTR_KIND_INTS,           /* {1,2} */
     ATTR_KIND_INTS_OR_LISTS,  /* {1,2} or {{1},{2}}: kept as lists */
@@ -286,7 +287,7 @@ struct attr {
     union {
         int64_t integer; /* INT, BOOL, enumerations */
         double real;
-        struct bytes bytes; /* STRING, STRING_OR_WORD, RAW, BACKEND_CONFIG */
+        struct bytes bytes; /* STRING, STRING_OR_WORD, RAW, SPARSITY, BACKEND_CONFIG */
         struct ints ints;   /* INTS, BOOLS, PAIRS */
         struct lists lists;
         struct slices slices;

@@ -11,8 +11,8 @@ enum compare_type compare_type_of(const struct instruction *instruction)
     if (attr != NULL) {
         return (enum compare_type)attr->integer;
     }
-    enum type type = instruction->operand_count > 0 ? instruction->operands[0]->shape->type
-                                                    : TYPE_INVALID;
+    enum type type =
+        instruction->operand_count > 0 ? instruction->operands[0]->shape->type : TYPE_INVALID;
     switch (type_kind(type)) {
     case KIND_SIGNED:
         return COMPARE_SIGNED;
@@ -109,14 +109,14 @@ bool attr_is_default(const struct instruction *instruction, const struct attr *a
     case ATTR_KIND_BACKEND_CONFIG:
         return attr->bytes.size == 0;
     case ATTR_KIND_RAW:
+    case ATTR_KIND_SPARSITY:
         return is_default_word(&attr->bytes, "{}");
     case ATTR_KIND_INTS:
     case ATTR_KIND_BOOLS:
     case ATTR_KIND_PAIRS:
         return attr->ints.count == 0;
     case ATTR_KIND_INTS_OR_LISTS:
-        return attr->lists.count == 0 ||
-               (!attr->lists.nested && attr->lists.lists[0].count == 0);
+        return attr->lists.count == 0 || (!attr->lists.nested && attr->lists.lists[0].count == 0);
     case ATTR_KIND_WINDOW: /* a custom call may have one without dimensions, or none */
         return attr->window.rank == 0 && instruction->opcode != OP_CUSTOM_CALL;
     case ATTR_KIND_ORIGIN:

@@ -2,12 +2,14 @@
  * Source: xla/service/shape_inference.cc. */
 #include "hlo/infer.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hlo/base/arena.h"
+#include "hlo/floats.h"
 #include "hlo/infer_internal.h"
 
 static infer_function *const table[OPCODE_COUNT] = {
@@ -83,6 +85,14 @@ bool infer_dimensions_ok(const struct instruction *instruction, struct ints dime
     return true;
 }
 
+/* The exponent of the power of two above the largest finite value. */
+static int float_max_exponent(enum type type)
+{
+    int exponent;
+    frexp(float_max(type), &exponent);
+    return exponent;
+}
+
 bool infer_same_type(const struct shape *a, const struct shape *b)
 {
     return a->type == b->type || (type_is_float(a->type) && type_is_float(b->type));
@@ -90,10 +100,39 @@ bool infer_same_type(const struct shape *a, const struct shape *b)
 
 enum type infer_higher_type(enum type a, enum type b)
 {
-    if (a == b || !type_is_float(a) || !type_is_float(b)) {
-        return a;
+    enum type part_a = type_part(a), part_b = type_part(b);
+    bool is_float_a = type_is_float(part_a), is_float_b = type_is_float(part_b);
+    const double ranks[][2] = {
+        {type_is_complex(a), type_is_complex(b)},
+        {is_float_a ? float_max_exponent(part_a) : -1, is_float_b ? float_max_exponent(part_b) : -1},
+        {float_formats[part_a].mantissa_bits, float_formats[part_b].mantissa_bits},
+        {type_bits(part_a), type_bits(part_b)},
+        {type_kind(a) == KIND_SIGNED, type_kind(b) == KIND_SIGNED},
+    };
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
+        if (ranks[i][0] != ranks[i][1]) {
+            return ranks[i][0] > ranks[i][1] ? a : b;
+        }
     }
-    return type_bits(b) > type_bits(a) ? b : a;
+    return a;
+}
+
+bool infer_same_sizes(const struct shape *a, const struct shape *b)
+{
+    if (a->rank != b->rank) {
+        return false;
+    }
+    for (int i = 0; i < a->rank; i++) {
+        if (a->dimensions[i] != b->dimensions[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool infer_compatible(const struct shape *a, const struct shape *b)
+{
+    return shape_compatible(shape_static(a), shape_static(b));
 }
 
 const struct shape *infer_tuple_if_many(int count, const struct shape *const *shapes)
@@ -156,7 +195,8 @@ static const struct shape *merge_operands(const struct instruction *instruction,
     return merged;
 }
 
-/* What element types an elementwise opcode takes, and what it gives. */
+/* What element types an elementwise opcode takes. XLA's inference and verifier let more pass than
+ * its backends can compile (shifts of floats, remainders of complex numbers). */
 enum domain_bits {
     ON_PRED = 1,
     ON_SIGNED = 2,
@@ -172,13 +212,13 @@ static const struct {
     enum opcode opcode;
     int domain;
 } domains[] = {
-    {OP_ABS, ON_NUMBER},
+    {OP_ABS, ON_SIGNED | ON_FLOAT | ON_COMPLEX},
     {OP_ACOS, ON_FLOAT | ON_COMPLEX},
     {OP_ACOSH, ON_FLOAT | ON_COMPLEX},
     {OP_ASIN, ON_FLOAT | ON_COMPLEX},
     {OP_ASINH, ON_FLOAT | ON_COMPLEX},
     {OP_ATANH, ON_FLOAT | ON_COMPLEX},
-    {OP_CBRT, ON_FLOAT | ON_COMPLEX},
+    {OP_CBRT, ON_FLOAT},
     {OP_CEIL, ON_FLOAT},
     {OP_COPY, ON_ANY},
     {OP_COSH, ON_FLOAT | ON_COMPLEX},
@@ -189,7 +229,7 @@ static const struct {
     {OP_EXPONENTIAL_MINUS_ONE, ON_FLOAT | ON_COMPLEX},
     {OP_FLOOR, ON_FLOAT},
     {OP_IMAG, ON_FLOAT | ON_COMPLEX},
-    {OP_IS_FINITE, ON_NUMBER},
+    {OP_IS_FINITE, ON_FLOAT},
     {OP_LOG, ON_FLOAT | ON_COMPLEX},
     {OP_LOGISTIC, ON_FLOAT | ON_COMPLEX},
     {OP_LOG_PLUS_ONE, ON_FLOAT | ON_COMPLEX},
@@ -200,7 +240,7 @@ static const struct {
     {OP_ROUND_NEAREST_AFZ, ON_FLOAT},
     {OP_ROUND_NEAREST_EVEN, ON_FLOAT},
     {OP_RSQRT, ON_FLOAT | ON_COMPLEX},
-    {OP_SIGN, ON_NUMBER},
+    {OP_SIGN, ON_SIGNED | ON_FLOAT | ON_COMPLEX},
     {OP_SINE, ON_FLOAT | ON_COMPLEX},
     {OP_SINH, ON_FLOAT | ON_COMPLEX},
     {OP_SQRT, ON_FLOAT | ON_COMPLEX},
@@ -211,16 +251,16 @@ static const struct {
     {OP_ATAN2, ON_FLOAT | ON_COMPLEX},
     {OP_COMPLEX, ON_FLOAT},
     {OP_DIVIDE, ON_NUMBER},
-    {OP_MAXIMUM, ON_PRED | ON_INTEGER | ON_FLOAT},
-    {OP_MINIMUM, ON_PRED | ON_INTEGER | ON_FLOAT},
-    {OP_MULHI, ON_INTEGER},
+    {OP_MAXIMUM, ON_ANY},
+    {OP_MINIMUM, ON_ANY},
+    {OP_MULHI, ON_ANY},
     {OP_MULTIPLY, ON_ANY},
     {OP_OR, ON_PRED | ON_INTEGER},
     {OP_POWER, ON_NUMBER},
-    {OP_REMAINDER, ON_INTEGER | ON_FLOAT},
-    {OP_SHIFT_LEFT, ON_INTEGER},
-    {OP_SHIFT_RIGHT_ARITHMETIC, ON_INTEGER},
-    {OP_SHIFT_RIGHT_LOGICAL, ON_INTEGER},
+    {OP_REMAINDER, ON_NUMBER},
+    {OP_SHIFT_LEFT, ON_NUMBER},
+    {OP_SHIFT_RIGHT_ARITHMETIC, ON_NUMBER},
+    {OP_SHIFT_RIGHT_LOGICAL, ON_NUMBER},
     {OP_SUBTRACT, ON_NUMBER},
     {OP_XOR, ON_PRED | ON_INTEGER},
 };
@@ -299,11 +339,6 @@ const struct shape *infer_compare(const struct instruction *instruction, struct 
     if (!infer_arrays(instruction, 0, err)) {
         return NULL;
     }
-    enum type type = operand_shape(instruction, 0)->type;
-    int64_t direction = attr_int(instruction, ATTR_DIRECTION, DIRECTION_EQ);
-    if (type_is_complex(type) && direction != DIRECTION_EQ && direction != DIRECTION_NE) {
-        return infer_fail(instruction, err, "complex numbers have no order: only EQ and NE");
-    }
     const struct shape *shape = merge_operands(instruction, 0, 1, err);
     return shape != NULL ? shape_with_type(shape, TYPE_PRED) : NULL;
 }
@@ -311,29 +346,30 @@ const struct shape *infer_compare(const struct instruction *instruction, struct 
 const struct shape *infer_select(const struct instruction *instruction, struct error *err)
 {
     const struct shape *pred = operand_shape(instruction, 0);
+    if (!infer_arrays(instruction, 0, err)) {
+        return NULL;
+    }
     if (pred->type != TYPE_PRED) {
         return infer_fail(instruction, err, "the first operand must be pred, but it is %s",
                           shape_text(pred));
     }
-    const struct shape *on_true = operand_shape(instruction, 1);
-    const struct shape *on_false = operand_shape(instruction, 2);
-    if (shape_is_tuple(on_true) || !infer_arrays(instruction, 0, err)) {
-        return infer_fail(instruction, err, "operands must be arrays");
+    const struct shape *values = merge_operands(instruction, 1, 2, err);
+    if (values == NULL || pred->rank == 0) {
+        return values;
     }
-    if (pred->rank != 0 && pred->rank != on_true->rank) {
+    if (pred->rank != values->rank) {
         return infer_fail(instruction, err, "predicate %s does not fit %s", shape_text(pred),
-                          shape_text(on_true));
+                          shape_text(values));
     }
-    int64_t size;
-    bool dynamic;
+    int64_t sizes[SHAPE_MAX_RANK];
+    bool dynamic[SHAPE_MAX_RANK];
     for (int i = 0; i < pred->rank; i++) {
-        if (!merge_dimension(pred, on_true, i, &size, &dynamic)) {
+        if (!merge_dimension(pred, values, i, &sizes[i], &dynamic[i])) {
             return infer_fail(instruction, err, "predicate %s does not fit %s", shape_text(pred),
-                              shape_text(on_true));
+                              shape_text(values));
         }
     }
-    (void)on_false;
-    return merge_operands(instruction, 1, 2, err);
+    return shape_make(values->type, values->rank, sizes, dynamic, NULL);
 }
 
 const struct shape *infer_clamp(const struct instruction *instruction, struct error *err)
@@ -342,13 +378,10 @@ const struct shape *infer_clamp(const struct instruction *instruction, struct er
         return NULL;
     }
     const struct shape *value = operand_shape(instruction, 1);
-    if (type_is_complex(value->type)) {
-        return infer_fail(instruction, err, "complex numbers have no order");
-    }
     for (int k = 0; k < 3; k += 2) {
         const struct shape *bound = operand_shape(instruction, k);
         if (!infer_same_type(bound, value) ||
-            (bound->rank != 0 && !shape_same_dimensions(bound, value))) {
+            (bound->rank != 0 && !infer_same_sizes(bound, value))) {
             return infer_fail(instruction, err, "bound %s does not fit %s", shape_text(bound),
                               shape_text(value));
         }
@@ -370,6 +403,16 @@ const struct shape *infer_same_as_operands(const struct instruction *instruction
     const struct shape *shape = infer_tuple_if_many(instruction->operand_count, shapes);
     free(shapes);
     return shape_without_layout(shape);
+}
+
+const struct shape *infer_add_dependency(const struct instruction *instruction,
+                                         struct error *err)
+{
+    if (operand_shape(instruction, 1)->type != TYPE_TOKEN) {
+        return infer_fail(instruction, err, "operand 1 must be a token, but it is %s",
+                          shape_text(operand_shape(instruction, 1)));
+    }
+    return operand_shape(instruction, 0);
 }
 
 const struct shape *infer_first_operand(const struct instruction *instruction, struct error *err)

@@ -1,7 +1,9 @@
 /* Written shapes against inferred ones, and the rules of opcodes whose shape must be written.
  * Source: xla/service/hlo_verifier.cc (ShapeVerifier, layout-insensitive, mixed precision). */
+#include <stdlib.h>
 #include <string.h>
 
+#include "hlo/base/arena.h"
 #include "hlo/infer.h"
 #include "hlo/infer_internal.h"
 #include "hlo/literal.h"
@@ -37,6 +39,26 @@ static bool fail(const struct instruction *instruction, struct error *err,
     return false;
 }
 
+/* Opcodes that hand on what they get, so that no float may become narrower on the way. */
+static bool types_are_strict(enum opcode opcode)
+{
+    switch (opcode) {
+    case OP_CALL:
+    case OP_CONDITIONAL:
+    case OP_COPY_DONE:
+    case OP_DYNAMIC_UPDATE_SLICE:
+    case OP_GET_TUPLE_ELEMENT:
+    case OP_OPT_BARRIER:
+    case OP_RECV_DONE:
+    case OP_SEND_DONE:
+    case OP_TUPLE:
+    case OP_WHILE:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* Contractions accumulate in a type of the writer's choice (preferred_element_type). */
 static bool type_is_chosen(enum opcode opcode)
 {
@@ -64,7 +86,7 @@ static bool check_broadcast(const struct instruction *instruction, struct error 
 {
     const struct shape *from = operand_shape(instruction, 0), *to = instruction->shape;
     struct ints dimensions = attr_ints(instruction, ATTR_DIMENSIONS);
-    if (!shape_is_array(from) || !shape_is_array(to) || !infer_same_type(from, to)) {
+    if (!shape_is_array(from) || !shape_is_array(to) || from->type != to->type) {
         infer_fail(instruction, err, "operand %s and result %s must be arrays of one type",
                    shape_text(from), shape_text(to));
         return false;
@@ -74,10 +96,13 @@ static bool check_broadcast(const struct instruction *instruction, struct error 
                    dimensions.count, from->rank);
         return false;
     }
-    if (!infer_dimensions_ok(instruction, dimensions, to->rank, "dimensions", err)) {
-        return false;
-    }
     for (int i = 0; i < from->rank; i++) {
+        /* XLA lets two dimensions go to one: the result is the diagonal. */
+        if (dimensions.values[i] < 0 || dimensions.values[i] >= to->rank) {
+            infer_fail(instruction, err, "dimensions holds %lld, which is out of the range of %s",
+                       (long long)dimensions.values[i], shape_text(to));
+            return false;
+        }
         if (from->dimensions[i] != to->dimensions[dimensions.values[i]] &&
             from->dimensions[i] != DIMENSION_UNBOUNDED &&
             to->dimensions[dimensions.values[i]] != DIMENSION_UNBOUNDED) {
@@ -93,7 +118,7 @@ static bool check_broadcast(const struct instruction *instruction, struct error 
 static bool check_reshape(const struct instruction *instruction, struct error *err)
 {
     const struct shape *from = operand_shape(instruction, 0), *to = instruction->shape;
-    if (!shape_is_array(from) || !shape_is_array(to) || !infer_same_type(from, to)) {
+    if (!shape_is_array(from) || !shape_is_array(to) || from->type != to->type) {
         infer_fail(instruction, err, "operand %s and result %s must be arrays of one type",
                    shape_text(from), shape_text(to));
         return false;
@@ -112,6 +137,23 @@ static bool check_reshape(const struct instruction *instruction, struct error *e
         return false;
     }
     return true;
+}
+
+static bool check_dynamic_reshape(const struct instruction *instruction, struct error *err)
+{
+    for (int i = 1; i < instruction->operand_count; i++) {
+        if (operand_shape(instruction, i)->type != TYPE_S32) {
+            infer_fail(instruction, err, "size %d must be s32, but it is %s", i - 1,
+                       shape_text(operand_shape(instruction, i)));
+            return false;
+        }
+    }
+    if (instruction->operand_count != instruction->shape->rank + 1) {
+        infer_fail(instruction, err, "%s needs a size for each dimension, but there are %d",
+                   shape_text(instruction->shape), instruction->operand_count - 1);
+        return false;
+    }
+    return check_reshape(instruction, err);
 }
 
 static bool check_bitcast_convert(const struct instruction *instruction, struct error *err)
@@ -171,22 +213,8 @@ static bool check_iota(const struct instruction *instruction, struct error *err)
 static bool check_fusion(const struct instruction *instruction, struct error *err)
 {
     const struct shape *root = infer_called_root(instruction, err);
-    if (root == NULL) {
-        return false;
-    }
-    return similar(root, instruction->shape) || fail(instruction, err, root);
-}
-
-static bool check_convert(const struct instruction *instruction, struct error *err)
-{
-    const struct shape *from = operand_shape(instruction, 0), *to = instruction->shape;
-    if (shape_is_array(from) && shape_is_array(to) && type_is_complex(from->type) &&
-        !type_is_complex(to->type) && to->type != TYPE_PRED) {
-        infer_fail(instruction, err, "%s cannot become %s: use real", type_text(from->type),
-                   type_text(to->type));
-        return false;
-    }
-    return same_dimensions(instruction, err);
+    return root != NULL &&
+           (infer_compatible(root, instruction->shape) || fail(instruction, err, root));
 }
 
 static bool check_stochastic(const struct instruction *instruction, struct error *err)
@@ -195,12 +223,22 @@ static bool check_stochastic(const struct instruction *instruction, struct error
     const struct shape *random = operand_shape(instruction, 1);
     if (!type_is_float(from->type) || type_kind(random->type) != KIND_UNSIGNED ||
         type_bits(random->type) != type_bits(from->type) ||
-        !shape_same_dimensions(from, random)) {
+        !infer_same_sizes(from, random)) {
         infer_fail(instruction, err, "random bits %s do not fit operand %s", shape_text(random),
                    shape_text(from));
         return false;
     }
     return same_dimensions(instruction, err);
+}
+
+static bool is_token(const struct instruction *instruction, int operand, struct error *err)
+{
+    if (operand_shape(instruction, operand)->type != TYPE_TOKEN) {
+        infer_fail(instruction, err, "operand %d must be a token, but it is %s", operand,
+                   shape_text(operand_shape(instruction, operand)));
+        return false;
+    }
+    return true;
 }
 
 static bool check_infeed(const struct instruction *instruction, struct error *err)
@@ -211,7 +249,35 @@ static bool check_infeed(const struct instruction *instruction, struct error *er
                    shape_text(shape));
         return false;
     }
-    return true;
+    return is_token(instruction, 0, err);
+}
+
+static bool check_outfeed(const struct instruction *instruction, struct error *err)
+{
+    const struct attr *written = attr_get(instruction, ATTR_OUTFEED_SHAPE);
+    const struct shape *data = operand_shape(instruction, 0);
+    if (!is_token(instruction, 1, err)) {
+        return false;
+    }
+    if (written != NULL && !infer_compatible(written->shape, data)) {
+        infer_fail(instruction, err, "outfeed_shape is %s, but operand 0 is %s",
+                   shape_text(written->shape), shape_text(data));
+        return false;
+    }
+    return infer_compatible(instruction->shape, shape_token()) ||
+           fail(instruction, err, shape_token());
+}
+
+/* What a send or recv gives: the data, a u32[] context and a token. */
+static bool check_transfer(const struct instruction *instruction, struct error *err)
+{
+    const struct shape *shape = instruction->shape;
+    const struct shape *data = instruction->opcode == OP_SEND ? operand_shape(instruction, 0)
+                               : shape_is_tuple(shape) && shape->count > 0 ? shape->elements[0]
+                                                                           : shape_token();
+    const struct shape *parts[] = {data, shape_scalar(TYPE_U32), shape_token()};
+    const struct shape *expected = shape_tuple(3, parts);
+    return infer_compatible(shape, expected) || fail(instruction, err, expected);
 }
 
 static bool check_rng(const struct instruction *instruction, struct error *err)
@@ -221,20 +287,29 @@ static bool check_rng(const struct instruction *instruction, struct error *err)
                    instruction->operand_count);
         return false;
     }
-    for (int i = 0; i < 2; i++) {
-        if (!shape_is_scalar(operand_shape(instruction, i))) {
-            infer_fail(instruction, err, "operand %d must be a scalar, but it is %s", i,
-                       shape_text(operand_shape(instruction, i)));
-            return false;
-        }
+    const struct shape *low = operand_shape(instruction, 0), *high = operand_shape(instruction, 1);
+    if (!shape_is_scalar(low) || !shape_is_scalar(high)) {
+        infer_fail(instruction, err, "operands must be scalars, but they are %s, %s",
+                   shape_text(low), shape_text(high));
+        return false;
     }
-    if (!shape_is_array(instruction->shape) ||
-        !infer_same_type(operand_shape(instruction, 0), instruction->shape) ||
-        !infer_same_type(operand_shape(instruction, 1), instruction->shape)) {
-        infer_fail(instruction, err, "operands and result must have one type");
+    if (low->type != high->type || !infer_same_type(low, instruction->shape)) {
+        infer_fail(instruction, err, "operands %s, %s and result %s must have one type",
+                   shape_text(low), shape_text(high), shape_text(instruction->shape));
+        return false;
+    }
+    bool is_normal = attr_int(instruction, ATTR_DISTRIBUTION, RNG_UNIFORM) == RNG_NORMAL;
+    if (is_normal ? !type_is_float(low->type) : type_is_complex(low->type)) {
+        infer_fail(instruction, err, "there is no such distribution of %s", type_text(low->type));
         return false;
     }
     return true;
+}
+
+static bool check_rng_state(const struct instruction *instruction, struct error *err)
+{
+    const struct shape *expected = shape_array(TYPE_U64, 1, (const int64_t[]){2});
+    return infer_compatible(instruction->shape, expected) || fail(instruction, err, expected);
 }
 
 static bool check_rng_bits(const struct instruction *instruction, struct error *err)
@@ -255,10 +330,8 @@ static bool check_copy_start(const struct instruction *instruction, struct error
 {
     const struct shape *from = operand_shape(instruction, 0);
     const struct shape *parts[] = {from, from, shape_scalar(TYPE_U32)};
-    const struct shape *expected = shape_tuple(3, parts), *shape = instruction->shape;
-    bool ok = shape_is_tuple(shape) && shape->count >= 2 && similar(shape->elements[0], from) &&
-              similar(shape->elements[1], from);
-    return ok || fail(instruction, err, expected);
+    const struct shape *expected = shape_tuple(3, parts);
+    return infer_compatible(instruction->shape, expected) || fail(instruction, err, expected);
 }
 
 static bool check_async_start(const struct instruction *instruction, struct error *err)
@@ -285,13 +358,78 @@ static bool check_async_start(const struct instruction *instruction, struct erro
     return similar(shape->elements[1], root) || fail(instruction, err, root);
 }
 
-static bool check_all_gather_like(const struct instruction *instruction, struct error *err)
+/* --- all-gather and reduce-scatter: how many parts, only the written shape tells --- */
+
+/* The results of all-gather(-start) or reduce-scatter: one shape, or a tuple of them. */
+static const struct shape *gathered(const struct instruction *instruction)
 {
-    const struct shape *inferred = infer_shape(instruction, err);
-    if (inferred == NULL) {
-        return err == NULL || err->code == ERROR_NONE;
+    const struct shape *shape = instruction->shape;
+    if (instruction->opcode != OP_ALL_GATHER_START) {
+        return shape;
     }
-    return similar(inferred, instruction->shape) || fail(instruction, err, inferred);
+    return shape_is_tuple(shape) && shape->count == 2 ? shape->elements[1] : shape_token();
+}
+
+int64_t infer_shards(const struct instruction *instruction)
+{
+    struct ints dimensions = attr_ints(instruction, ATTR_DIMENSIONS);
+    const struct shape *whole = gathered(instruction), *part = operand_shape(instruction, 0);
+    if (instruction->operand_count > 1) {
+        whole = shape_is_tuple(whole) && whole->count > 0 ? whole->elements[0] : shape_token();
+    }
+    if (instruction->opcode == OP_REDUCE_SCATTER) {
+        const struct shape *swap = whole;
+        whole = part;
+        part = swap;
+    }
+    int64_t along = dimensions.count == 1 ? dimensions.values[0] : -1;
+    if (!shape_is_array(whole) || !shape_is_array(part) || along < 0 || along >= whole->rank ||
+        along >= part->rank || part->dimensions[along] < 1 || whole->dimensions[along] < 0) {
+        return 0;
+    }
+    return whole->dimensions[along] / part->dimensions[along] +
+           (whole->dimensions[along] % part->dimensions[along] != 0);
+}
+
+static bool check_gather_scatter(const struct instruction *instruction, struct error *err)
+{
+    int count = instruction->operand_count;
+    int64_t shards = count > 0 ? infer_shards(instruction) : 0;
+    if (shards < 1 || !infer_arrays(instruction, 0, err)) {
+        infer_fail(instruction, err, "operands and %s do not fit dimensions",
+                   shape_text(instruction->shape));
+        return false;
+    }
+    int64_t along = attr_ints(instruction, ATTR_DIMENSIONS).values[0];
+    const struct shape **shapes = memory_alloc(2 * (size_t)count * sizeof *shapes);
+    const struct shape **inputs = shapes + count;
+    bool ok = true;
+    for (int i = 0; ok && i < count; i++) {
+        int64_t sizes[SHAPE_MAX_RANK];
+        const struct shape *shape = inputs[i] = operand_shape(instruction, i);
+        memcpy(sizes, shape->dimensions, (size_t)shape->rank * sizeof *sizes);
+        ok = along < shape->rank;
+        if (ok && instruction->opcode == OP_REDUCE_SCATTER) {
+            ok = sizes[along] % shards == 0;
+            sizes[along] /= shards;
+        } else if (ok) {
+            ok = !__builtin_mul_overflow(sizes[along], shards, &sizes[along]);
+        }
+        shapes[i] = ok ? shape_make(shape->type, shape->rank, sizes, shape->dynamic, NULL) : NULL;
+    }
+    if (!ok) {
+        infer_fail(instruction, err, "dimension %lld of an operand does not fit %lld parts",
+                   (long long)along, (long long)shards);
+    } else {
+        const struct shape *expected = infer_tuple_if_many(count, shapes);
+        if (instruction->opcode == OP_ALL_GATHER_START) {
+            const struct shape *pair[] = {infer_tuple_if_many(count, inputs), expected};
+            expected = shape_tuple(2, pair);
+        }
+        ok = similar(expected, instruction->shape) || fail(instruction, err, expected);
+    }
+    free(shapes);
+    return ok;
 }
 
 static const struct {
@@ -300,21 +438,25 @@ static const struct {
 } checks[] = {
     {OP_BROADCAST, check_broadcast},
     {OP_RESHAPE, check_reshape},
-    {OP_DYNAMIC_RESHAPE, check_reshape},
-    {OP_CONVERT, check_convert},
+    {OP_DYNAMIC_RESHAPE, check_dynamic_reshape},
+    {OP_CONVERT, same_dimensions},
     {OP_STOCHASTIC_CONVERT, check_stochastic},
     {OP_BITCAST_CONVERT, check_bitcast_convert},
     {OP_CONSTANT, check_constant},
     {OP_IOTA, check_iota},
     {OP_FUSION, check_fusion},
     {OP_INFEED, check_infeed},
+    {OP_OUTFEED, check_outfeed},
+    {OP_SEND, check_transfer},
+    {OP_RECV, check_transfer},
     {OP_RNG, check_rng},
     {OP_RNG_BIT_GENERATOR, check_rng_bits},
+    {OP_RNG_GET_AND_UPDATE_STATE, check_rng_state},
     {OP_COPY_START, check_copy_start},
     {OP_ASYNC_START, check_async_start},
-    {OP_ALL_GATHER, check_all_gather_like},
-    {OP_ALL_GATHER_START, check_all_gather_like},
-    {OP_REDUCE_SCATTER, check_all_gather_like},
+    {OP_ALL_GATHER, check_gather_scatter},
+    {OP_ALL_GATHER_START, check_gather_scatter},
+    {OP_REDUCE_SCATTER, check_gather_scatter},
 };
 
 bool infer_check(const struct instruction *instruction, struct error *err)
@@ -339,5 +481,7 @@ bool infer_check(const struct instruction *instruction, struct error *err)
     if (type_is_chosen(instruction->opcode) && shape_is_array(shape)) {
         inferred = shape_with_type(inferred, shape->type);
     }
-    return similar(inferred, shape) || fail(instruction, err, inferred);
+    bool ok = types_are_strict(instruction->opcode) ? infer_compatible(inferred, shape)
+                                                    : similar(inferred, shape);
+    return ok || fail(instruction, err, inferred);
 }

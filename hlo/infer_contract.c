@@ -120,11 +120,52 @@ const struct shape *infer_dot(const struct instruction *instruction, struct erro
     return dot_shape(instruction, lhs, rhs, d, (struct ints){0, NULL}, err);
 }
 
-/* Operands: lhs, rhs and their scales, which are smaller by whole blocks in the contracting
- * dimensions (a scalar scale stands for none). */
+/* A bf16 scale of ones for a bf16 operand stands for none. */
+static bool is_no_scale(const struct shape *shape, const struct shape *scale)
+{
+    bool ones = true, all_ones = true;
+    for (int i = 0; i < scale->rank; i++) {
+        ones &= scale->dimensions[i] == 1;
+    }
+    for (int i = 0; i < shape->rank; i++) {
+        all_ones &= shape->dimensions[i] == 1;
+    }
+    return shape->type == TYPE_BF16 && scale->type == TYPE_BF16 && ones && !all_ones;
+}
+
+/* Operands: lhs, rhs and their scales; a scale has its operand's rank, and whole blocks of the
+ * operand share one element of it. Source: hlo_verifier.cc HandleScaledDot. */
 const struct shape *infer_scaled_dot(const struct instruction *instruction, struct error *err)
 {
-    return infer_dot(instruction, err);
+    const struct shape *result = infer_dot(instruction, err);
+    if (result == NULL) {
+        return NULL;
+    }
+    struct dot_dimensions d = dot_dimensions(instruction);
+    for (int i = 0; i < 2; i++) {
+        const struct shape *shape = operand_shape(instruction, i);
+        const struct shape *scale = operand_shape(instruction, i + 2);
+        if (is_no_scale(shape, scale)) {
+            continue;
+        }
+        if (scale->rank != shape->rank ||
+            (i == 0 ? d.lhs_contracting : d.rhs_contracting).count != 1) {
+            return infer_fail(instruction, err,
+                              "scale %s must have the rank of %s, with one contracting dimension",
+                              shape_text(scale), shape_text(shape));
+        }
+        for (int k = 0; k < shape->rank; k++) {
+            if (scale->dimensions[k] <= 0 || shape->dimensions[k] % scale->dimensions[k] != 0) {
+                return infer_fail(instruction, err,
+                                  "dimension %d of %s is no multiple of that of its scale %s", k,
+                                  shape_text(shape), shape_text(scale));
+            }
+        }
+    }
+    if (operand_shape(instruction, 2)->rank == 0 && operand_shape(instruction, 3)->rank == 0) {
+        return infer_fail(instruction, err, "both scales are scalars");
+    }
+    return result;
 }
 
 /* Modes: the ragged dimension of lhs is a non-contracting one (rhs then has a group dimension), a
@@ -164,6 +205,11 @@ const struct shape *infer_ragged_dot(const struct instruction *instruction, stru
         return infer_fail(instruction, err, "group sizes must be integers, but they are %s",
                           shape_text(sizes));
     }
+    int64_t groups = sizes->dimensions[sizes->rank - 1];
+    if (group.count == 1 && !sizes_match(groups, rhs->dimensions[group.values[0]])) {
+        return infer_fail(instruction, err, "group dimension %lld of %s must have size %lld",
+                          (long long)group.values[0], shape_text(rhs), (long long)groups);
+    }
     const struct shape *shape = dot_shape(instruction, lhs, rhs, d, group, err);
     if (shape == NULL || !contracting) {
         return shape;
@@ -173,7 +219,7 @@ const struct shape *infer_ragged_dot(const struct instruction *instruction, stru
     if (shape->rank + 1 > SHAPE_MAX_RANK) {
         return infer_fail(instruction, err, "the result has too many dimensions");
     }
-    dimensions[0] = sizes->dimensions[sizes->rank - 1];
+    dimensions[0] = groups;
     memcpy(dimensions + 1, shape->dimensions, (size_t)shape->rank * sizeof *dimensions);
     return shape_array(shape->type, shape->rank + 1, dimensions);
 }
@@ -352,7 +398,7 @@ const struct shape *infer_batch_norm_grad(const struct instruction *instruction,
     }
     const struct shape *shape = operand_shape(instruction, 0);
     const struct shape *gradient = operand_shape(instruction, 4);
-    if (!shape_same_dimensions(shape, gradient) || !infer_same_type(shape, gradient)) {
+    if (!infer_same_sizes(shape, gradient) || !infer_same_type(shape, gradient)) {
         return infer_fail(instruction, err, "grad_output is %s, the operand is %s",
                           shape_text(gradient), shape_text(shape));
     }
@@ -363,8 +409,7 @@ const struct shape *infer_batch_norm_grad(const struct instruction *instruction,
 
 static bool solvable(enum type type)
 {
-    return type == TYPE_F16 || type == TYPE_BF16 || type == TYPE_F32 || type == TYPE_F64 ||
-           type_is_complex(type);
+    return type_is_float(type) || type_is_complex(type);
 }
 
 static bool square(const struct instruction *instruction, const struct shape *shape,
@@ -394,7 +439,7 @@ const struct shape *infer_triangular_solve(const struct instruction *instruction
         return NULL;
     }
     bool left = attr_bool(instruction, ATTR_LEFT_SIDE, false);
-    if (b->rank != a->rank || !infer_same_type(a, b)) {
+    if (b->rank != a->rank || a->type != b->type) {
         return infer_fail(instruction, err, "operands %s and %s differ in rank or type",
                           shape_text(a), shape_text(b));
     }
@@ -443,9 +488,9 @@ const struct shape *infer_fft(const struct instruction *instruction, struct erro
     for (int i = 0; i < length.count; i++) {
         int at = shape->rank - length.count + i;
         bool last = i == length.count - 1;
-        int64_t expected = kind == FFT_IRFFT && last && length.values[i] > 0
-                               ? length.values[i] / 2 + 1
-                               : length.values[i];
+        bool is_empty = sizes[at] == 0 && length.values[i] == 0;
+        int64_t expected = kind == FFT_IRFFT && last && !is_empty ? length.values[i] / 2 + 1
+                                                                   : length.values[i];
         if (length.values[i] < 0 || !sizes_match(sizes[at], expected)) {
             return infer_fail(instruction, err, "fft_length %lld does not fit dimension %d of %s",
                               (long long)length.values[i], at, shape_text(shape));

@@ -6,22 +6,21 @@
 #include "hlo/base/arena.h"
 #include "hlo/infer_internal.h"
 
-/* The arguments fit the computation's parameters, layouts aside; floats may be mixed. */
+/* The arguments fit the computation's parameters but for layouts and dynamic marks. */
 static bool arguments_fit(const struct instruction *instruction,
                           const struct computation *computation, int first, struct error *err)
 {
-    int count = instruction->operand_count - first;
-    if (computation->parameter_count != count) {
+    int count = instruction->operand_count - first, taken = computation->parameter_count;
+    /* A fusion may have operands that its body has no use for. */
+    if (instruction->opcode == OP_FUSION ? taken > count : taken != count) {
         infer_fail(instruction, err, "%s takes %d parameters, but there are %d operands",
-                   computation->name, computation->parameter_count, count);
+                   computation->name, taken, count);
         return false;
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < taken; i++) {
         const struct shape *given = operand_shape(instruction, first + i);
         const struct shape *wanted = computation->parameters[i]->shape;
-        bool mixed = shape_is_array(given) && shape_is_array(wanted) &&
-                     shape_same_dimensions(given, wanted) && infer_same_type(given, wanted);
-        if (!mixed && !shape_compatible(given, wanted)) {
+        if (!infer_compatible(given, wanted)) {
             infer_fail(instruction, err, "parameter %d of %s is %s, but the operand is %s", i,
                        computation->name, shape_text(wanted), shape_text(given));
             return false;
@@ -64,7 +63,7 @@ const struct shape *infer_while(const struct instruction *instruction, struct er
                           condition->name, shape_text(condition->root->shape));
     }
     const struct shape *init = operand_shape(instruction, 0);
-    if (!shape_compatible(body->root->shape, init)) {
+    if (!infer_compatible(body->root->shape, init)) {
         return infer_fail(instruction, err, "body %s gives %s, but the state is %s", body->name,
                           shape_text(body->root->shape), shape_text(init));
     }
@@ -95,28 +94,17 @@ const struct shape *infer_conditional(const struct instruction *instruction, str
         if (branch->parameter_count != 1) {
             return infer_fail(instruction, err, "branch %s must take one parameter", branch->name);
         }
-        if (!shape_compatible(branch->parameters[0]->shape, operand_shape(instruction, i + 1))) {
+        if (!infer_compatible(branch->parameters[0]->shape, operand_shape(instruction, i + 1))) {
             return infer_fail(instruction, err, "branch %s takes %s, but the operand is %s",
                               branch->name, shape_text(branch->parameters[0]->shape),
                               shape_text(operand_shape(instruction, i + 1)));
         }
-        if (!shape_compatible(branch->root->shape, result)) {
+        if (!infer_compatible(branch->root->shape, result)) {
             return infer_fail(instruction, err, "branches differ in shape: %s, %s",
                               shape_text(result), shape_text(branch->root->shape));
         }
     }
     return result;
-}
-
-const struct shape *infer_after_all(const struct instruction *instruction, struct error *err)
-{
-    for (int i = 0; i < instruction->operand_count; i++) {
-        if (operand_shape(instruction, i)->type != TYPE_TOKEN) {
-            return infer_fail(instruction, err, "operand %d must be a token, but it is %s", i,
-                              shape_text(operand_shape(instruction, i)));
-        }
-    }
-    return shape_token();
 }
 
 /* Element `index` of the tuple that a -start op gives. */

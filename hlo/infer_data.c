@@ -53,17 +53,25 @@ const struct shape *infer_concatenate(const struct instruction *instruction, str
         }
         type = infer_higher_type(type, shape->type);
         for (int i = 0; i < first->rank; i++) {
-            d.dynamic[i] |= shape_dimension_is_dynamic(shape, i);
             if (i == along) {
                 bool unbounded = d.sizes[i] == DIMENSION_UNBOUNDED ||
                                  shape->dimensions[i] == DIMENSION_UNBOUNDED;
-                d.sizes[i] = unbounded ? DIMENSION_UNBOUNDED : d.sizes[i] + shape->dimensions[i];
+                d.dynamic[i] |= shape_dimension_is_dynamic(shape, i);
+                if (unbounded) {
+                    d.sizes[i] = DIMENSION_UNBOUNDED;
+                } else if (__builtin_add_overflow(d.sizes[i], shape->dimensions[i],
+                                                  &d.sizes[i])) {
+                    return infer_fail(instruction, err, "dimension %d overflows", i);
+                }
             } else if (d.sizes[i] == DIMENSION_UNBOUNDED) {
                 d.sizes[i] = shape->dimensions[i];
+                d.dynamic[i] = shape_dimension_is_dynamic(shape, i);
             } else if (shape->dimensions[i] != d.sizes[i] &&
                        shape->dimensions[i] != DIMENSION_UNBOUNDED) {
                 return infer_fail(instruction, err, "operands differ in dimension %d: %s, %s", i,
                                   shape_text(first), shape_text(shape));
+            } else if (shape->dimensions[i] != DIMENSION_UNBOUNDED) {
+                d.dynamic[i] |= shape_dimension_is_dynamic(shape, i);
             }
         }
     }
@@ -415,10 +423,8 @@ const struct shape *infer_gather(const struct instruction *instruction, struct e
                               "dimension %lld is a batching dimension and another one too",
                               (long long)batching.values[i]);
         }
-        if (index_batching.values[i] == vector ||
-            operand->dimensions[batching.values[i]] !=
-                indices->dimensions[index_batching.values[i]]) {
-            return infer_fail(instruction, err, "batching dimensions differ in size");
+        if (index_batching.values[i] == vector) {
+            return infer_fail(instruction, err, "index_vector_dim is a batching dimension too");
         }
     }
     for (int i = 0; i < operand->rank; i++) {
@@ -495,9 +501,7 @@ static bool scatter_fits(const struct instruction *instruction, const struct sha
     }
     for (int i = 0; i < batching.count; i++) {
         if (infer_contains(inserted, batching.values[i]) ||
-            infer_contains(map, batching.values[i]) || index_batching.values[i] == vector ||
-            operand->dimensions[batching.values[i]] !=
-                indices->dimensions[index_batching.values[i]]) {
+            infer_contains(map, batching.values[i]) || index_batching.values[i] == vector) {
             infer_fail(instruction, err, "batching dimension %lld does not fit",
                        (long long)batching.values[i]);
             return false;
@@ -540,15 +544,17 @@ const struct shape *infer_scatter(const struct instruction *instruction, struct 
                                             "out of range",
                           shape_text(indices));
     }
-    const struct shape **shapes = memory_alloc((size_t)count * sizeof *shapes);
+    const struct shape **shapes = memory_alloc(2 * (size_t)count * sizeof *shapes);
+    const struct shape **updates = shapes + count;
     bool ok = true;
     for (int i = 0; ok && i < count; i++) {
         shapes[i] = shape_without_layout(operand_shape(instruction, i));
-        ok = scatter_fits(instruction, shapes[i], indices,
-                          operand_shape(instruction, count + 1 + i), err);
+        updates[i] = operand_shape(instruction, count + 1 + i);
+        ok = scatter_fits(instruction, shapes[i], indices, updates[i], err);
     }
     ok = ok && (instruction->called_count == 0 ||
-                infer_scalar_computation(instruction, instruction->called[0], 2 * count, err));
+                infer_reducer(instruction, instruction->called[0], count, shapes,
+                              updates, err));
     const struct shape *result = ok ? infer_tuple_if_many(count, shapes) : NULL;
     free(shapes);
     return result;

@@ -27,15 +27,29 @@ bool infer_dimensions_ok(const struct instruction *instruction, struct ints dime
 bool infer_contains(struct ints dimensions, int64_t dimension);
 /* Same types, or both floats (mixed precision is allowed; the higher one counts). */
 bool infer_same_type(const struct shape *a, const struct shape *b);
+/* The one XLA takes of two types that meet: complex before real, then the wider range, the longer
+ * mantissa, more bits, signed. Source: xla/primitive_util.h HigherPrecisionType. */
 enum type infer_higher_type(enum type a, enum type b);
-/* The computation's parameters and root, for reducers and the like. */
+/* Equal dimensions of arrays; dynamic marks may differ, as XLA's ShapeUtil::SameDimensions. */
+bool infer_same_sizes(const struct shape *a, const struct shape *b);
+/* Equal but for layouts and dynamic marks, as XLA's ShapeUtil::Compatible. */
+bool infer_compatible(const struct shape *a, const struct shape *b);
+/* The computation takes `parameters` scalars. */
 bool infer_scalar_computation(const struct instruction *instruction,
                               const struct computation *computation, int parameters,
                               struct error *err);
+/* The reducer fits `count` accumulators that begin as inits (their types) and as many inputs.
+ * True when the instruction calls nothing. Source: shape_inference.cc VerifyReducerShape. */
+bool infer_reducer(const struct instruction *instruction, const struct computation *reducer,
+                   int count, const struct shape *const *inits, const struct shape *const *inputs,
+                   struct error *err);
 /* The shape after a window slides over base; err names the dimension. */
 const struct shape *infer_windowed(const struct instruction *instruction, const struct shape *base,
                                    const struct window *window, enum type type,
                                    struct error *err);
+/* Into how many parts an all-gather(-start) or reduce-scatter splits, by its written shape; 0 when
+ * that does not fit the operands. */
+int64_t infer_shards(const struct instruction *instruction);
 /* One shape stays itself, several become a tuple. */
 const struct shape *infer_tuple_if_many(int count, const struct shape *const *shapes);
 

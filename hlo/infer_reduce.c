@@ -25,87 +25,84 @@ bool infer_scalar_computation(const struct instruction *instruction,
     return true;
 }
 
-/* The reducer takes `count` accumulators and `count` values, and gives the accumulators. */
-static bool reducer_ok(const struct instruction *instruction, int count, struct error *err)
+bool infer_reducer(const struct instruction *instruction, const struct computation *reducer,
+                   int count, const struct shape *const *inits, const struct shape *const *inputs,
+                   struct error *err)
 {
-    if (instruction->called_count == 0) {
-        return true;
-    }
-    const struct computation *reducer = instruction->called[0];
     if (!infer_scalar_computation(instruction, reducer, 2 * count, err)) {
         return false;
     }
     const struct shape *root = reducer->root->shape;
-    for (int i = 0; i < count; i++) {
-        const struct shape *part =
-            shape_is_tuple(root) && root->count == count ? root->elements[i] : root;
-        if ((count > 1 && !shape_is_tuple(root)) || !shape_is_scalar(part)) {
-            infer_fail(instruction, err, "%s must give %d scalars, but it gives %s",
-                       reducer->name, count, shape_text(root));
-            return false;
-        }
-        if (!infer_same_type(part, reducer->parameters[i]->shape)) {
-            infer_fail(instruction, err, "%s: accumulator %d is %s, but the result is %s",
-                       reducer->name, i, shape_text(reducer->parameters[i]->shape),
-                       shape_text(part));
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Type of result i: what the reducer gives, where it is known. */
-static enum type reduced_type(const struct instruction *instruction, int i, enum type otherwise)
-{
-    if (instruction->called_count == 0) {
-        return otherwise;
-    }
-    const struct shape *root = instruction->called[0]->root->shape;
-    if (shape_is_tuple(root)) {
-        return i < root->count ? root->elements[i]->type : otherwise;
-    }
-    return root->type;
-}
-
-static bool inits_ok(const struct instruction *instruction, int count, struct error *err)
-{
-    const struct shape *first = operand_shape(instruction, 0);
-    for (int i = 0; i < count; i++) {
-        const struct shape *value = operand_shape(instruction, i);
-        const struct shape *init = operand_shape(instruction, count + i);
-        if (!shape_same_dimensions(first, value)) {
-            infer_fail(instruction, err, "operands differ in dimensions: %s, %s",
-                       shape_text(first), shape_text(value));
-            return false;
-        }
-        if (init->rank != 0 || !infer_same_type(init, value)) {
-            infer_fail(instruction, err, "init value %s does not fit operand %s",
-                       shape_text(init), shape_text(value));
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool pairs_of_operands(const struct instruction *instruction, struct error *err)
-{
-    if (instruction->operand_count < 2 || instruction->operand_count % 2 != 0) {
-        infer_fail(instruction, err, "needs as many init values as operands");
+    if (shape_is_tuple(root) ? root->count != count : count != 1) {
+        infer_fail(instruction, err, "%s must give %d scalars, but it gives %s", reducer->name,
+                   count, shape_text(root));
         return false;
     }
-    return infer_arrays(instruction, 0, err);
+    for (int i = 0; i < count; i++) {
+        const struct shape *part = shape_is_tuple(root) ? root->elements[i] : root;
+        const struct shape *accumulator = reducer->parameters[i]->shape;
+        const struct shape *value = reducer->parameters[count + i]->shape;
+        if (!shape_is_scalar(part) || part->type != accumulator->type ||
+            !infer_same_type(part, value)) {
+            infer_fail(instruction, err,
+                       "%s: accumulator %d is %s, but the result is %s and the value %s",
+                       reducer->name, i, shape_text(accumulator), shape_text(part),
+                       shape_text(value));
+            return false;
+        }
+        if (!infer_same_type(part, inits[i])) {
+            infer_fail(instruction, err, "init value %s does not fit what %s gives: %s",
+                       shape_text(inits[i]), reducer->name, shape_text(part));
+            return false;
+        }
+        if (!infer_same_type(value, inputs[i])) {
+            infer_fail(instruction, err, "%s takes %s, but operand %d is %s", reducer->name,
+                       shape_text(value), i, shape_text(inputs[i]));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What reduce and reduce-window share: N operands of one size, N init values, a reducer. */
+static bool reduction_ok(const struct instruction *instruction, struct error *err)
+{
+    int count = instruction->operand_count / 2;
+    if (count < 1 || instruction->operand_count % 2 != 0 || instruction->called_count < 1) {
+        infer_fail(instruction, err, "needs as many init values as operands, and a computation");
+        return false;
+    }
+    if (!infer_arrays(instruction, 0, err)) {
+        return false;
+    }
+    const struct shape **shapes = memory_alloc(2 * (size_t)count * sizeof *shapes);
+    const struct shape **inits = shapes + count;
+    bool ok = true;
+    for (int i = 0; i < 2 * count; i++) {
+        shapes[i] = operand_shape(instruction, i);
+    }
+    for (int i = 0; ok && i < count; i++) {
+        ok = infer_same_sizes(shapes[0], shapes[i]) && inits[i]->rank == 0;
+        if (!ok) {
+            infer_fail(instruction, err,
+                       "operands must have equal dimensions and init values must be scalars: %s, "
+                       "%s, init %s",
+                       shape_text(shapes[0]), shape_text(shapes[i]), shape_text(inits[i]));
+        }
+    }
+    ok = ok && infer_reducer(instruction, instruction->called[0], count, inits, shapes, err);
+    free(shapes);
+    return ok;
 }
 
 const struct shape *infer_reduce(const struct instruction *instruction, struct error *err)
 {
     struct ints dimensions = attr_ints(instruction, ATTR_DIMENSIONS);
-    int count = instruction->operand_count / 2;
-    if (!pairs_of_operands(instruction, err)) {
+    if (!reduction_ok(instruction, err)) {
         return NULL;
     }
     const struct shape *shape = operand_shape(instruction, 0);
-    if (!inits_ok(instruction, count, err) || !reducer_ok(instruction, count, err) ||
-        !infer_dimensions_ok(instruction, dimensions, shape->rank, "dimensions", err)) {
+    if (!infer_dimensions_ok(instruction, dimensions, shape->rank, "dimensions", err)) {
         return NULL;
     }
     int64_t sizes[SHAPE_MAX_RANK];
@@ -117,13 +114,15 @@ const struct shape *infer_reduce(const struct instruction *instruction, struct e
             dynamic[rank++] = shape_dimension_is_dynamic(shape, i);
         }
     }
-    const struct shape **shapes = memory_alloc((size_t)count * sizeof *shapes);
-    for (int i = 0; i < count; i++) {
-        enum type type =
-            reduced_type(instruction, i, operand_shape(instruction, count + i)->type);
-        shapes[i] = shape_make(type, rank, sizes, dynamic, NULL);
+    const struct shape *root = instruction->called[0]->root->shape;
+    if (!shape_is_tuple(root)) {
+        return shape_make(root->type, rank, sizes, dynamic, NULL);
     }
-    const struct shape *result = infer_tuple_if_many(count, shapes);
+    const struct shape **shapes = memory_alloc((size_t)root->count * sizeof *shapes);
+    for (int i = 0; i < root->count; i++) {
+        shapes[i] = shape_make(root->elements[i]->type, rank, sizes, dynamic, NULL);
+    }
+    const struct shape *result = shape_tuple(root->count, shapes);
     free(shapes);
     return result;
 }
@@ -168,24 +167,26 @@ const struct shape *infer_windowed(const struct instruction *instruction, const 
     return shape_make(type, base->rank, sizes, dynamic, NULL);
 }
 
+/* The results have the types of the init values. */
 const struct shape *infer_reduce_window(const struct instruction *instruction, struct error *err)
 {
     int count = instruction->operand_count / 2;
     struct window window = attr_window(instruction);
-    if (!pairs_of_operands(instruction, err) || !inits_ok(instruction, count, err) ||
-        !reducer_ok(instruction, count, err)) {
+    if (!reduction_ok(instruction, err)) {
         return NULL;
     }
     const struct shape **shapes = memory_alloc((size_t)count * sizeof *shapes);
     bool ok = true;
     for (int i = 0; ok && i < count; i++) {
-        enum type type =
-            reduced_type(instruction, i, operand_shape(instruction, count + i)->type);
-        shapes[i] =
-            infer_windowed(instruction, operand_shape(instruction, i), &window, type, err);
+        shapes[i] = infer_windowed(instruction, operand_shape(instruction, i), &window,
+                                   operand_shape(instruction, count + i)->type, err);
         ok = shapes[i] != NULL;
     }
-    const struct shape *result = ok ? infer_tuple_if_many(count, shapes) : NULL;
+    const struct shape *result = NULL;
+    if (ok) {
+        result = shape_is_tuple(instruction->called[0]->root->shape) ? shape_tuple(count, shapes)
+                                                                     : shapes[0];
+    }
     free(shapes);
     return result;
 }
@@ -196,32 +197,40 @@ const struct shape *infer_select_and_scatter(const struct instruction *instructi
     if (!infer_arrays(instruction, 0, err)) {
         return NULL;
     }
+    if (instruction->called_count < 2) {
+        return infer_fail(instruction, err, "needs a select and a scatter computation");
+    }
     const struct shape *operand = operand_shape(instruction, 0);
     const struct shape *source = operand_shape(instruction, 1);
     const struct shape *init = operand_shape(instruction, 2);
+    const struct computation *select = instruction->called[0];
     struct window window = attr_window(instruction);
     const struct shape *windows =
-        infer_windowed(instruction, operand, &window, source->type, err);
-    if (windows == NULL) {
+        infer_windowed(instruction, operand, &window, operand->type, err);
+    if (windows == NULL || !infer_scalar_computation(instruction, select, 2, err)) {
         return NULL;
     }
-    if (!shape_same_dimensions(windows, source)) {
-        return infer_fail(instruction, err, "source is %s, but the window gives %s",
-                          shape_text(source), shape_text(windows));
-    }
-    if (init->rank != 0 || !infer_same_type(init, operand) || !infer_same_type(source, operand)) {
-        return infer_fail(instruction, err, "operand %s, source %s and init %s differ in type",
-                          shape_text(operand), shape_text(source), shape_text(init));
-    }
-    for (int i = 0; i < instruction->called_count; i++) {
-        if (!infer_scalar_computation(instruction, instruction->called[i], 2, err)) {
-            return NULL;
+    for (int i = 0; i < 2; i++) {
+        if (!infer_same_type(select->parameters[i]->shape, operand)) {
+            return infer_fail(instruction, err, "parameter %d of %s is %s, but the operand is %s",
+                              i, select->name, shape_text(select->parameters[i]->shape),
+                              shape_text(operand));
         }
     }
-    if (instruction->called_count > 0 &&
-        instruction->called[0]->root->shape != shape_scalar(TYPE_PRED)) {
+    if (!infer_compatible(select->root->shape, shape_scalar(TYPE_PRED))) {
         return infer_fail(instruction, err, "select must give pred[], but it gives %s",
-                          shape_text(instruction->called[0]->root->shape));
+                          shape_text(select->root->shape));
+    }
+    if (init->rank != 0) {
+        return infer_fail(instruction, err, "the init value must be a scalar, but it is %s",
+                          shape_text(init));
+    }
+    if (!infer_reducer(instruction, instruction->called[1], 1, &init, &source, err)) {
+        return NULL;
+    }
+    if (!infer_same_sizes(windows, source) || !infer_same_type(windows, source)) {
+        return infer_fail(instruction, err, "source is %s, but the window gives %s",
+                          shape_text(source), shape_text(windows));
     }
     return shape_without_layout(operand);
 }
@@ -233,7 +242,7 @@ const struct shape *infer_map(const struct instruction *instruction, struct erro
     }
     const struct shape *first = operand_shape(instruction, 0);
     for (int i = 1; i < instruction->operand_count; i++) {
-        if (!shape_same_dimensions(first, operand_shape(instruction, i))) {
+        if (!infer_same_sizes(first, operand_shape(instruction, i))) {
             return infer_fail(instruction, err, "operands differ in dimensions: %s, %s",
                               shape_text(first), shape_text(operand_shape(instruction, i)));
         }
@@ -278,7 +287,7 @@ const struct shape *infer_sort(const struct instruction *instruction, struct err
         return infer_fail(instruction, err, "dimensions must name one dimension");
     }
     for (int i = 1; i < instruction->operand_count; i++) {
-        if (!shape_same_dimensions(first, operand_shape(instruction, i))) {
+        if (!infer_same_sizes(first, operand_shape(instruction, i))) {
             return infer_fail(instruction, err, "operands differ in dimensions: %s, %s",
                               shape_text(first), shape_text(operand_shape(instruction, i)));
         }
@@ -290,7 +299,8 @@ const struct shape *infer_sort(const struct instruction *instruction, struct err
             return NULL;
         }
         for (int i = 0; i < 2 * instruction->operand_count; i++) {
-            if (comparator->parameters[i]->shape->type != operand_shape(instruction, i / 2)->type) {
+            if (!infer_same_type(comparator->parameters[i]->shape,
+                                 operand_shape(instruction, i / 2))) {
                 return infer_fail(instruction, err,
                                   "parameter %d of %s is %s, but operand %d is %s", i,
                                   comparator->name,

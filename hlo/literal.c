@@ -1,6 +1,7 @@
 /* Literals: life, sharing, elements. Text is in literal_text.c, the fill in literal_fill.c. */
 #include "hlo/literal.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,7 +18,62 @@ enum {
     /* From this size on, huge pages save most page faults. */
     HUGE_SIZE = 4 << 20,
     HUGE_ALIGNMENT = 2 << 20,
+    SPARES = 16,
 };
+
+/* Released memory of the sizes that pay, kept for the next array of the same size: the kernel would
+ * clear every page again, which takes as long as most ops. */
+#define SPARE_BYTES ((size_t)1 << 30) /* at most, all together; not in memory_in_use */
+static struct {
+    pthread_mutex_t mutex;
+    size_t bytes;
+    int next; /* the oldest */
+    void *data[SPARES];
+    size_t sizes[SPARES];
+} spares = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static void spare_drop(int i)
+{
+    free(spares.data[i]);
+    spares.bytes -= spares.sizes[i];
+    spares.data[i] = NULL;
+    spares.sizes[i] = 0;
+}
+
+/* Memory of the size, or NULL. */
+static void *spare_take(size_t size)
+{
+    void *data = NULL;
+    pthread_mutex_lock(&spares.mutex);
+    for (int i = 0; i < SPARES && data == NULL; i++) {
+        if (spares.sizes[i] == size) {
+            data = spares.data[i];
+            spares.data[i] = NULL;
+            spare_drop(i);
+        }
+    }
+    pthread_mutex_unlock(&spares.mutex);
+    return data;
+}
+
+/* Keeps memory instead of freeing it; the oldest go when there is too much. */
+static void spare_give(void *data, size_t size)
+{
+    if (size > SPARE_BYTES / 2) {
+        free(data);
+        return;
+    }
+    pthread_mutex_lock(&spares.mutex);
+    spare_drop(spares.next);
+    for (int i = 1; i < SPARES && spares.bytes + size > SPARE_BYTES; i++) {
+        spare_drop((spares.next + i) % SPARES);
+    }
+    spares.data[spares.next] = data;
+    spares.sizes[spares.next] = size;
+    spares.bytes += size;
+    spares.next = (spares.next + 1) % SPARES;
+    pthread_mutex_unlock(&spares.mutex);
+}
 
 void literal_set_memory_limit(size_t bytes)
 {
@@ -58,13 +114,15 @@ static struct buffer *buffer_create(size_t size, struct error *err)
         return NULL;
     }
     size_t alignment = size >= HUGE_SIZE ? HUGE_ALIGNMENT : ALIGNMENT;
-    void *data = NULL;
-    if (size > SIZE_MAX / 2 || posix_memalign(&data, alignment, size > 0 ? size : 1) != 0) {
+    void *data = size >= HUGE_SIZE ? spare_take(size) : NULL;
+    bool is_new = data == NULL;
+    if (is_new &&
+        (size > SIZE_MAX / 2 || posix_memalign(&data, alignment, size > 0 ? size : 1) != 0)) {
         atomic_fetch_sub(&memory_in_use, size);
         error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for a literal of %zu bytes", size);
         return NULL;
     }
-    if (size >= HUGE_SIZE) {
+    if (is_new && size >= HUGE_SIZE) {
         madvise(data, size, MADV_HUGEPAGE);
     }
     struct buffer *buffer = memory_zalloc(sizeof *buffer);
@@ -78,7 +136,11 @@ static void buffer_release(struct buffer *buffer)
 {
     if (atomic_fetch_sub(&buffer->references, 1) == 1) {
         atomic_fetch_sub(&memory_in_use, buffer->size);
-        free(buffer->data);
+        if (buffer->size >= HUGE_SIZE) {
+            spare_give(buffer->data, buffer->size);
+        } else {
+            free(buffer->data);
+        }
         free(buffer->unspecified);
         free(buffer);
     }

@@ -70,72 +70,6 @@ static void check_pair(const struct instruction *instruction, struct findings *f
     }
 }
 
-static int compare_ints(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-static void check_groups(const struct instruction *instruction, struct findings *findings)
-{
-    const struct groups *groups = attr_groups(instruction);
-    if (groups == NULL || groups->form != GROUPS_LIST) {
-        return;
-    }
-    size_t total = 0, used = 0;
-    for (int i = 0; i < groups->list.count; i++) {
-        if (groups->list.lists[i].count == 0) {
-            REPORT("%s has an empty replica group", instruction->name);
-            return;
-        }
-        total += (size_t)groups->list.lists[i].count;
-    }
-    int64_t *ids = memory_alloc((total + 1) * sizeof *ids);
-    for (int i = 0; i < groups->list.count; i++) {
-        for (int k = 0; k < groups->list.lists[i].count; k++) {
-            ids[used++] = groups->list.lists[i].values[k];
-        }
-    }
-    qsort(ids, used, sizeof *ids, compare_ints);
-    for (size_t i = 0; i < used; i++) {
-        if (ids[i] < 0 || (i > 0 && ids[i] == ids[i - 1])) {
-            REPORT("%s: device %lld is there twice in replica_groups, or negative",
-                   instruction->name, (long long)ids[i]);
-            break;
-        }
-    }
-    free(ids);
-    if (attr_bool(instruction, ATTR_USE_GLOBAL_DEVICE_IDS, false) &&
-        (groups->list.count == 0 || attr_get(instruction, ATTR_CHANNEL_ID) == NULL)) {
-        REPORT("%s: use_global_device_ids needs channel_id and replica_groups",
-               instruction->name);
-    }
-}
-
-static void check_source_targets(const struct instruction *instruction, struct findings *findings)
-{
-    const struct attr *attr = attr_get(instruction, ATTR_SOURCE_TARGET_PAIRS);
-    if (attr == NULL) {
-        return;
-    }
-    int count = attr->ints.count / 2;
-    for (int side = 0; side < 2; side++) {
-        int64_t *ids = memory_alloc(((size_t)count + 1) * sizeof *ids);
-        for (int i = 0; i < count; i++) {
-            ids[i] = attr->ints.values[2 * i + side];
-        }
-        qsort(ids, (size_t)count, sizeof *ids, compare_ints);
-        for (int i = 1; i < count; i++) {
-            if (ids[i] == ids[i - 1] && instruction->operand_count < 4) {
-                REPORT("%s: %s %lld is there twice in source_target_pairs", instruction->name,
-                       side == 0 ? "source" : "target", (long long)ids[i]);
-                break;
-            }
-        }
-        free(ids);
-    }
-}
-
 /* The part of a shape at a tuple index; NULL if there is none. */
 static const struct shape *at_index(const struct shape *shape, struct ints index)
 {
@@ -213,8 +147,7 @@ void verify_rules(const struct instruction *instruction, struct findings *findin
         return;
     }
     check_pair(instruction, findings);
-    check_groups(instruction, findings);
-    check_source_targets(instruction, findings);
+    verify_collective(instruction, findings);
     check_aliasing(instruction, findings);
     if (instruction->opcode == OP_REDUCE_PRECISION) {
         check_reduce_precision(instruction, findings);

@@ -97,6 +97,8 @@ struct module *text_read_module(const char *text, size_t size, const char *name,
     struct module *module = module_create("_");
     module->source = name != NULL ? arena_string(&module->arena, name, strlen(name)) : NULL;
     struct parser parser = {.module = module, .arena = &module->arena};
+    /* Never NULL, so that the end of an empty list is a place. */
+    parser.scratch.items = grow(NULL, 0, &parser.scratch.capacity, sizeof *parser.scratch.items);
     lexer_init(&parser.lexer, copy, size, module->source, line, err);
     names_init(&parser.names);
     shape_cache_init(&parser.shapes);

@@ -1,0 +1,229 @@
+/* Verifier: replica groups, channels and source-target pairs of collectives.
+ * Source: xla/service/hlo_verifier.cc (CheckReplicaGroups, GetSubgroupSize,
+ * CheckDuplicatedSourceOrTarget), xla/service/collective_ops_utils.cc (GetCollectiveOpGroupMode). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hlo/base/arena.h"
+#include "hlo/infer_internal.h"
+#include "hlo/verify_internal.h"
+
+#define REPORT(...) verify_report(findings, instruction, instruction_where(instruction), __VA_ARGS__)
+
+/* What the ids in replica_groups count. */
+enum group_mode { MODE_REPLICA, MODE_PARTITION, MODE_REPLICA_AND_PARTITION, MODE_FLATTENED };
+
+static const struct {
+    enum opcode opcode;
+    bool has_global_ids; /* takes use_global_device_ids */
+    bool is_uniform;     /* groups must have one size */
+} collectives[] = {
+    {OP_ALL_GATHER, true, true},      {OP_ALL_GATHER_START, true, true},
+    {OP_ALL_REDUCE, true, false},     {OP_ALL_REDUCE_START, true, false},
+    {OP_REDUCE_SCATTER, true, true},  {OP_ALL_TO_ALL, false, true},
+    {OP_RAGGED_ALL_TO_ALL, false, true},
+};
+
+static bool has_channel(const struct instruction *instruction)
+{
+    return attr_int(instruction, ATTR_CHANNEL_ID, 0) > 0;
+}
+
+static enum group_mode group_mode(const struct instruction *instruction, bool has_global_ids)
+{
+    if (!has_channel(instruction)) {
+        return MODE_REPLICA;
+    }
+    if (!has_global_ids) {
+        return MODE_PARTITION;
+    }
+    return attr_bool(instruction, ATTR_USE_GLOBAL_DEVICE_IDS, false) ? MODE_FLATTENED
+                                                                     : MODE_REPLICA_AND_PARTITION;
+}
+
+/* Groups and their sizes; 0 groups stand for one of everybody. */
+static int64_t group_count(const struct groups *groups)
+{
+    if (groups == NULL || groups->form == GROUPS_MESH) {
+        return 0;
+    }
+    return groups->form == GROUPS_IOTA ? groups->group_count : groups->list.count;
+}
+
+static int64_t first_group_size(const struct groups *groups)
+{
+    return groups->form == GROUPS_IOTA ? groups->group_size : groups->list.lists[0].count;
+}
+
+/* The ids must be 0 to n−1, each once; n is returned, or −1. */
+static int64_t check_ids(const struct instruction *instruction, const struct lists *list,
+                         struct findings *findings)
+{
+    size_t total = 0;
+    for (int i = 0; i < list->count; i++) {
+        if (list->lists[i].count == 0) {
+            REPORT("%s has an empty replica group", instruction->name);
+            return -1;
+        }
+        total += (size_t)list->lists[i].count;
+    }
+    bool *seen = memory_zalloc(total);
+    bool ok = true;
+    for (int i = 0; ok && i < list->count; i++) {
+        for (int k = 0; ok && k < list->lists[i].count; k++) {
+            int64_t id = list->lists[i].values[k];
+            ok = id >= 0 && (uint64_t)id < total && !seen[id];
+            if (!ok) {
+                REPORT("%s: replica_groups of %zu ids must hold each of 0 to %zu once, but %lld "
+                       "is beyond or there twice",
+                       instruction->name, total, total - 1, (long long)id);
+            } else {
+                seen[id] = true;
+            }
+        }
+    }
+    free(seen);
+    return ok ? (int64_t)total : -1;
+}
+
+static void check_groups(const struct instruction *instruction, enum group_mode mode,
+                         bool is_uniform, struct findings *findings)
+{
+    const struct module_config *config = &instruction->parent->module->config;
+    const struct groups *groups = attr_groups(instruction);
+    if (groups != NULL && groups->form == GROUPS_MESH) {
+        return;
+    }
+    if (group_count(groups) == 0) {
+        if (mode == MODE_FLATTENED) {
+            REPORT("%s: use_global_device_ids needs replica_groups", instruction->name);
+        }
+        return;
+    }
+    int64_t total = groups->form == GROUPS_IOTA
+                        ? groups->group_count * groups->group_size
+                        : check_ids(instruction, &groups->list, findings);
+    if (total < 0) {
+        return;
+    }
+    int64_t wanted = mode == MODE_PARTITION ? config->partition_count : config->replica_count;
+    if (mode == MODE_FLATTENED) {
+        wanted *= config->partition_count;
+    }
+    if (wanted != 1 && total != wanted) { /* 1 is the default: nobody said how many there are */
+        REPORT("%s: replica_groups hold %lld ids, but there are %lld", instruction->name,
+               (long long)total, (long long)wanted);
+    }
+    for (int i = 1; is_uniform && groups->form == GROUPS_LIST && i < groups->list.count; i++) {
+        if (groups->list.lists[i].count != groups->list.lists[0].count) {
+            REPORT("%s: replica groups must have one size", instruction->name);
+            return;
+        }
+    }
+}
+
+/* How many devices take part in a group; 1 may mean that nobody said. */
+static int64_t subgroup_size(const struct instruction *instruction, enum group_mode mode)
+{
+    const struct module_config *config = &instruction->parent->module->config;
+    const struct groups *groups = attr_groups(instruction);
+    bool has_groups = group_count(groups) > 0;
+    switch (mode) {
+    case MODE_PARTITION:
+        return has_groups ? first_group_size(groups) : config->partition_count;
+    case MODE_FLATTENED:
+        return has_groups ? first_group_size(groups) : 1;
+    default: {
+        int64_t size = has_groups ? first_group_size(groups) : config->replica_count;
+        return mode == MODE_REPLICA ? size : size * config->partition_count;
+    }
+    }
+}
+
+static void check_sizes(const struct instruction *instruction, enum group_mode mode,
+                        struct findings *findings)
+{
+    const struct groups *groups = attr_groups(instruction);
+    if (groups != NULL && groups->form == GROUPS_MESH) {
+        return;
+    }
+    int64_t size = subgroup_size(instruction, mode);
+    if (instruction->opcode == OP_ALL_GATHER || instruction->opcode == OP_ALL_GATHER_START ||
+        instruction->opcode == OP_REDUCE_SCATTER) {
+        int64_t shards = infer_shards(instruction);
+        if (size != 1 && shards != size) {
+            REPORT("%s: the shape tells of %lld parts, but groups have %lld devices",
+                   instruction->name, (long long)shards, (long long)size);
+        }
+        return;
+    }
+    if (instruction->opcode != OP_ALL_TO_ALL) {
+        return;
+    }
+    struct ints dimensions = attr_ints(instruction, ATTR_DIMENSIONS);
+    const struct shape *first = instruction->operand_count > 0 ? operand_shape(instruction, 0)
+                                                               : shape_token();
+    if (dimensions.count == 0 && instruction->operand_count != size) {
+        REPORT("%s has %d operands for groups of %lld devices", instruction->name,
+               instruction->operand_count, (long long)size);
+    } else if (dimensions.count == 1 && first->dimensions[dimensions.values[0]] % size != 0) {
+        REPORT("%s: dimension %lld of %s does not divide by %lld", instruction->name,
+               (long long)dimensions.values[0], shape_text(first), (long long)size);
+    }
+}
+
+/* A device sends once and receives once, or once for each slice of a permute in place. */
+static void check_source_targets(const struct instruction *instruction, struct findings *findings)
+{
+    const struct module_config *config = &instruction->parent->module->config;
+    struct ints pairs = attr_ints(instruction, ATTR_SOURCE_TARGET_PAIRS);
+    int64_t allowed = 1, limit = has_channel(instruction) ? config->partition_count
+                                                          : config->replica_count;
+    if (attr_get(instruction, ATTR_SLICE_SIZES) != NULL && instruction->operand_count == 4) {
+        const struct shape *offsets = operand_shape(instruction, 2);
+        bool is_tuple = shape_is_tuple(operand_shape(instruction, 0)) && offsets->count > 0;
+        allowed = is_tuple ? offsets->elements[0]->count : offsets->count;
+    }
+    for (int i = 0; limit == 1 && i < pairs.count; i++) {
+        limit = INT64_MAX; /* nobody said how many there are */
+    }
+    for (int i = 0; i < pairs.count; i++) {
+        const char *what = i % 2 == 0 ? "source" : "target";
+        int64_t id = pairs.values[i], before = 0;
+        if (id < 0 || id >= limit) {
+            REPORT("%s: %s %lld is not below %lld", instruction->name, what, (long long)id,
+                   (long long)limit);
+            return;
+        }
+        for (int k = i % 2; k < i; k += 2) {
+            before += pairs.values[k] == id;
+        }
+        if (before >= allowed) {
+            REPORT("%s: %s %lld is there too often in source_target_pairs", instruction->name,
+                   what, (long long)id);
+            return;
+        }
+    }
+}
+
+void verify_collective(const struct instruction *instruction, struct findings *findings)
+{
+    if (opcode_takes(instruction->opcode, ATTR_SOURCE_TARGET_PAIRS)) {
+        check_source_targets(instruction, findings);
+    }
+    for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++) {
+        if (collectives[i].opcode != instruction->opcode) {
+            continue;
+        }
+        if (attr_bool(instruction, ATTR_USE_GLOBAL_DEVICE_IDS, false) && !has_channel(instruction)) {
+            REPORT("%s: use_global_device_ids needs a channel_id", instruction->name);
+            return;
+        }
+        int before = findings->count;
+        enum group_mode mode = group_mode(instruction, collectives[i].has_global_ids);
+        check_groups(instruction, mode, collectives[i].is_uniform, findings);
+        if (findings->count == before) {
+            check_sizes(instruction, mode, findings);
+        }
+    }
+}
