@@ -34,6 +34,7 @@ static const char *const stage_texts[STAGE_COUNT] = {
 
 struct worker {
     size_t memory_limit;
+    bool poison;
     pid_t pid; /* 0: none */
     int socket, output, process;
     enum worker_stage stage;
@@ -116,6 +117,11 @@ struct worker *worker_create(size_t memory_limit)
     return worker;
 }
 
+void worker_poison(struct worker *worker)
+{
+    worker->poison = true;
+}
+
 bool worker_is_running(const struct worker *worker)
 {
     return worker->pid != 0;
@@ -187,15 +193,22 @@ static char **worker_environment(const char *const *extra, size_t extra_count)
 
 static int worker_spawn(struct worker *worker, int socket, int output)
 {
-    const char *extra[] = {
+    const char *extra[5] = {
         "REFEREE_WORKER=1",
         "OPENBLAS_NUM_THREADS=1",
         /* When we are built with a sanitizer, the foreign code's ends stay its own. */
         "ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:allocator_may_return_null=1:detect_leaks=0",
-        /* Arenas of idle threads would count against the limit on address space. */
-        "MALLOC_ARENA_MAX=4",
     };
-    char **environment = worker_environment(extra, worker->memory_limit > 0 ? 4 : 3);
+    size_t count = 3;
+    if (worker->memory_limit > 0) {
+        /* Arenas of idle threads would count against the limit on address space. */
+        extra[count++] = "MALLOC_ARENA_MAX=4";
+    }
+    if (worker->poison) {
+        /* glibc fills with the complement, 0x7f: large in every float and integer type. */
+        extra[count++] = "MALLOC_PERTURB_=128";
+    }
+    char **environment = worker_environment(extra, count);
     char *arguments[] = {"referee-worker", WORKER_ARGUMENT, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;

@@ -1,6 +1,7 @@
 /* Comparing two literals element by element. The picture is in picture.c. */
 #include "compare/compare.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +10,13 @@
 #include "hlo/floats.h"
 #include "hlo/literal.h"
 
+enum { STRIP = 4096 };
+
 /* One number of an element: an element of a real type, or a part of a complex one. */
 struct pair {
     double reference, actual;
-    enum type type; /* of the part */
+    double magnitude; /* of the reference number: |part|, or of the whole complex number */
+    enum type type;   /* of the part */
     bool bits_equal;
 };
 
@@ -21,13 +25,16 @@ static struct pair pair_get(const struct literal *reference, const struct litera
 {
     struct pair pair = {.type = type_part(reference->shape->type)};
     if (type_is_complex(reference->shape->type)) {
-        pair.reference = part == 0 ? literal_get_double(reference, index)
-                                   : literal_get_imaginary(reference, index);
-        pair.actual = part == 0 ? literal_get_double(actual, index)
-                                : literal_get_imaginary(actual, index);
+        double real = literal_get_double(reference, index);
+        double imaginary = literal_get_imaginary(reference, index);
+        pair.reference = part == 0 ? real : imaginary;
+        pair.magnitude = hypot(real, imaginary);
+        pair.actual =
+            part == 0 ? literal_get_double(actual, index) : literal_get_imaginary(actual, index);
         pair.bits_equal = memcmp(&pair.reference, &pair.actual, sizeof pair.actual) == 0;
     } else {
         pair.reference = literal_get_double(reference, index);
+        pair.magnitude = fabs(pair.reference);
         pair.actual = literal_get_double(actual, index);
         pair.bits_equal = literal_get_bits(reference, index) == literal_get_bits(actual, index);
     }
@@ -39,7 +46,7 @@ static double ulps_between(const struct pair *pair)
     if (!type_is_float(pair->type)) {
         return fabs(pair->actual - pair->reference);
     }
-    double scale = isfinite(pair->reference) ? fabs(pair->reference) : float_max(pair->type);
+    double scale = isfinite(pair->magnitude) ? pair->magnitude : float_max(pair->type);
     return fabs(pair->actual - pair->reference) / float_ulp(pair->type, scale);
 }
 
@@ -56,8 +63,7 @@ static bool within(const struct bound *bound, const struct pair *pair, double er
     if (bound->xla_rule) {
         return within_xla(bound, error, pair->reference);
     }
-    if (error <= bound->abs + bound->rel * fabs(pair->reference) || ulps <= bound->ulps ||
-        error <= own) {
+    if (error <= bound->abs + bound->rel * pair->magnitude || ulps <= bound->ulps || error <= own) {
         return true;
     }
     double tiny = float_min_normal(pair->type);
@@ -150,11 +156,9 @@ static void judge(struct leaf_comparison *leaf, const struct bound *bound, const
     leaf->buckets[bucket_of(difference.ulps)]++;
     leaf->largest_abs = fmax(leaf->largest_abs, difference.error);
     leaf->largest_ulps = fmax(leaf->largest_ulps, difference.ulps);
-    if (pair->reference != 0) {
-        leaf->largest_rel = fmax(leaf->largest_rel, difference.error / fabs(pair->reference));
-    } else if (difference.error > 0) {
-        leaf->largest_rel = INFINITY;
-    }
+    double scale = bound->xla_rule ? fabs(pair->reference) : pair->magnitude;
+    double relative = scale != 0 ? difference.error / scale : difference.error > 0 ? INFINITY : 0;
+    leaf->largest_rel = fmax(leaf->largest_rel, relative);
     if (difference.error == 0) { /* +0 against −0 */
         if (!bound->zeros_equal && !bound->xla_rule) {
             leaf->sign_of_zero_disagreements++;
@@ -164,11 +168,63 @@ static void judge(struct leaf_comparison *leaf, const struct bound *bound, const
     }
     leaf->needed_abs = fmax(leaf->needed_abs, difference.error);
     leaf->needed_ulps = fmax(leaf->needed_ulps, difference.ulps);
-    leaf->needed_rel = fmax(leaf->needed_rel, pair->reference != 0
-                                                  ? difference.error / fabs(pair->reference)
-                                                  : INFINITY);
+    leaf->needed_rel = fmax(leaf->needed_rel, relative);
     if (!within(bound, pair, difference.error, difference.ulps, own)) {
         note_mismatch(leaf, &difference);
+    }
+}
+
+double literal_scale(const struct literal *leaf)
+{
+    enum type part = type_part(leaf->shape->type);
+    if (!shape_is_array(leaf->shape) || !type_is_float(part)) {
+        return 0;
+    }
+    int64_t numbers = literal_elements(leaf) * (part != leaf->shape->type ? 2 : 1);
+    const char *data = literal_data(leaf);
+    double scale = 0, values[STRIP];
+    for (int64_t first = 0; first < numbers; first += STRIP) {
+        int64_t count = numbers - first < STRIP ? numbers - first : STRIP;
+        float_load(part, data + first * type_bytes(part), values, count);
+        for (int64_t i = 0; i < count; i++) {
+            double magnitude = fabs(values[i]);
+            scale = magnitude > scale && magnitude <= DBL_MAX ? magnitude : scale;
+        }
+    }
+    return scale;
+}
+
+/* Arrays of real floats without unspecified elements or run-time sizes, strip by strip. */
+static void compare_floats(const struct literal *reference, const struct literal *actual,
+                           const struct bound *bound, struct leaf_comparison *leaf)
+{
+    enum type type = reference->shape->type;
+    int64_t bytes = type_bytes(type);
+    const char *a = literal_data(reference), *b = literal_data(actual);
+    struct pair pair = {.type = type};
+    double references[STRIP], actuals[STRIP];
+    for (int64_t first = 0; first < leaf->elements; first += STRIP) {
+        int64_t count = leaf->elements - first < STRIP ? leaf->elements - first : STRIP;
+        const char *x = a + first * bytes, *y = b + first * bytes;
+        if (memcmp(x, y, (size_t)(count * bytes)) == 0) {
+            leaf->buckets[0] += count;
+            continue;
+        }
+        float_load(type, x, references, count);
+        float_load(type, y, actuals, count);
+        for (int64_t i = 0; i < count; i++) {
+            pair.reference = references[i];
+            pair.actual = actuals[i];
+            pair.magnitude = fabs(references[i]);
+            /* Equal numbers other than zeros have equal bits. */
+            if (pair.reference == pair.actual &&
+                (pair.reference != 0 || signbit(pair.reference) == signbit(pair.actual))) {
+                leaf->buckets[0]++;
+                continue;
+            }
+            double own = bound->element_bounds != NULL ? bound->element_bounds[first + i] : 0;
+            judge(leaf, bound, &pair, first + i, 0, own);
+        }
     }
 }
 
@@ -219,6 +275,11 @@ static void compare_leaf(const struct literal *reference, const struct literal *
     if (reference->buffer->unspecified == NULL &&
         memcmp(literal_data(reference), literal_data(actual), reference->buffer->size) == 0) {
         leaf->buckets[0] = leaf->elements * (type_is_complex(a->type) ? 2 : 1);
+        return;
+    }
+    if (type_is_float(a->type) && reference->buffer->unspecified == NULL &&
+        reference->dynamic_sizes == NULL) {
+        compare_floats(reference, actual, bound, leaf);
         return;
     }
     int parts = type_is_complex(a->type) ? 2 : 1;

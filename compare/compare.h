@@ -1,9 +1,11 @@
 /* Comparing two literals element by element, and the picture of a mismatch.
  *
- * An element agrees if it is bit-equal, or both are NaN, or |actual − reference| ≤ abs + rel·|reference|,
- * or it is within `ulps` units in the last place of its type, or within its own bound. Integers,
- * pred and tokens: bit-equal, always. Complex: each part on its own. Unspecified elements of the
- * reference are counted and accuse nobody. Source of XLA's rule: xla/literal_comparison.cc. */
+ * An element agrees if it is bit-equal, or both are NaN, or |actual − reference| ≤ abs +
+ * rel·|reference|, or it is within `ulps` units in the last place of its type, or within its own
+ * bound. Integers, pred and tokens: bit-equal, always. Complex: each part on its own, but relative
+ * and ulp bounds are of the number's magnitude, since arithmetic on complex numbers keeps the small
+ * part no better (XLA's rule excepted). Unspecified elements of the reference are counted and
+ * accuse nobody. Source of XLA's rule: xla/literal_comparison.cc. */
 #ifndef COMPARE_COMPARE_H
 #define COMPARE_COMPARE_H
 
@@ -31,7 +33,7 @@ struct element_difference {
     int64_t index; /* row-major; part 1 of a complex element is its imaginary part */
     int part;
     double reference, actual, error; /* |actual − reference|, infinite for NaN/Inf disagreements */
-    double ulps;
+    double ulps;                     /* of the reference; of its magnitude if complex */
 };
 
 /* How one leaf compares. */
@@ -57,6 +59,10 @@ struct comparison {
     struct leaf_comparison *leaves;
     int64_t mismatches, unspecified, undecided;
 };
+
+/* The largest finite magnitude among the numbers of an array (parts of complex ones); 0 if it holds
+ * no floats. */
+double literal_scale(const struct literal *leaf);
 
 /* bounds: one per leaf. The result is freed with comparison_finish. */
 void literal_compare(const struct literal *reference, const struct literal *actual,

@@ -14,16 +14,22 @@ struct module;
 struct text;
 
 /* Identity of a reduction that the value must be. */
-enum identity { IDENTITY_NONE, IDENTITY_ZERO, IDENTITY_ONE, IDENTITY_LOWEST, IDENTITY_HIGHEST,
-                IDENTITY_ALL_ONES };
+enum identity {
+    IDENTITY_NONE,
+    IDENTITY_ZERO,
+    IDENTITY_ONE,
+    IDENTITY_LOWEST,
+    IDENTITY_HIGHEST,
+    IDENTITY_ALL_ONES
+};
 
 struct constraint {
-    bool has_range;  /* low ≤ value ≤ high */
+    bool has_range; /* low ≤ value ≤ high */
     double low, high;
-    bool nonzero;    /* and |value| not tiny */
-    bool distinct;   /* no two equal elements: sort keys */
-    bool sorted;     /* ascending: indices_are_sorted */
-    bool unique;     /* distinct indices: unique_indices */
+    bool nonzero;  /* and |value| not tiny */
+    bool distinct; /* no two equal elements: sort keys */
+    bool sorted;   /* ascending: indices_are_sorted */
+    bool unique;   /* distinct indices: unique_indices */
     enum identity identity;
     bool positive_definite; /* batches of matrices: symmetric and well conditioned */
     bool triangular;        /* batches of matrices: large diagonal */

@@ -34,8 +34,8 @@ static const struct {
 
 static bool is_inexact(const struct instruction *instruction)
 {
-    return shape_is_array(instruction->shape) && (type_is_float(instruction->shape->type) ||
-                                                  type_is_complex(instruction->shape->type));
+    return shape_is_array(instruction->shape) &&
+           (type_is_float(instruction->shape->type) || type_is_complex(instruction->shape->type));
 }
 
 static bool is_integer(const struct instruction *instruction)
@@ -68,8 +68,8 @@ static void index_demand(struct demands *demands, const struct instruction *inde
     }
 }
 
-static void demand_starts(struct demands *demands, const struct instruction *instruction,
-                          int first, const int64_t *sizes, const char *why)
+static void demand_starts(struct demands *demands, const struct instruction *instruction, int first,
+                          const int64_t *sizes, const char *why)
 {
     const struct shape *shape = instruction->operands[0]->shape;
     for (int i = first; i < instruction->operand_count; i++) {
@@ -119,8 +119,7 @@ static void demand_scatter(struct demands *demands, const struct instruction *in
         for (int i = 0; i < batching.count; i++) {
             missing |= batching.values[i] == d;
         }
-        window_size[d] =
-            missing || w >= window.count ? 1 : updates->dimensions[window.values[w++]];
+        window_size[d] = missing || w >= window.count ? 1 : updates->dimensions[window.values[w++]];
     }
     for (int i = 0; i < map.count; i++) {
         int64_t room = operand->dimensions[map.values[i]] - window_size[map.values[i]];
@@ -139,6 +138,12 @@ static enum identity identity_of(const struct computation *reducer)
     const struct instruction *root = reducer->root;
     while (root->opcode == OP_CONVERT || root->opcode == OP_COPY || root->opcode == OP_BITCAST) {
         root = root->operands[0];
+    }
+    /* With a constant it is no reduction of two values. */
+    for (int i = 0; i < root->operand_count; i++) {
+        if (root->operands[i]->opcode == OP_CONSTANT) {
+            return IDENTITY_NONE;
+        }
     }
     switch (root->opcode) {
     case OP_ADD:

@@ -7,7 +7,7 @@
 
 struct demands {
     const struct module *module;
-    bool *is_condition;           /* [computation]: of a while */
+    bool *is_condition;          /* [computation]: of a while */
     struct constraint ***values; /* [computation][instruction][leaf] */
 };
 

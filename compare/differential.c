@@ -89,8 +89,14 @@ static bool make_arguments(struct run *run, int tameness, struct error *err)
 static void run_on(struct run *run, struct backend *backend, struct run_result *out)
 {
     run_result_finish(out);
-    backend_run(backend, run->module, run->result->arguments,
-                run->module->entry->parameter_count, run->devices, 1, out);
+    backend_run(backend, run->module, run->result->arguments, run->module->entry->parameter_count,
+                run->devices, 1, out);
+}
+
+/* Constant outputs that change with the inputs (a broadcast scalar) are as they should be. */
+static bool moved(const struct literal *before, const struct literal *after)
+{
+    return before != NULL && after != NULL && !literal_equal(before, after);
 }
 
 /* The reference, on inputs that are drawn again as long as its outputs prove nothing. */
@@ -99,11 +105,13 @@ static bool run_reference(struct run *run, const char **vacuous)
     struct error err = {0};
     struct differential_result *result = run->result;
     bool drawn = run->options->arguments == NULL && !run->options->inputs.zeros;
+    struct literal *before = NULL;
     for (int tameness = 0;; tameness++) {
         *vacuous = NULL;
         if (!make_arguments(run, tameness, &err)) {
             conclude(run, err.code == ERROR_RESOURCE_EXHAUSTED ? OUTCOME_OOM : OUTCOME_UNSUPPORTED,
                      err.message);
+            literal_release(before);
             return false;
         }
         run_on(run, run->reference, &result->reference);
@@ -112,11 +120,19 @@ static bool run_reference(struct run *run, const char **vacuous)
             !outputs_are_vacuous(run->module, result->reference.outputs[0], vacuous)) {
             break;
         }
+        const struct literal *output = result->reference.outputs[0];
+        if (outputs_are_constant(output) && moved(before, output)) {
+            *vacuous = NULL;
+            break;
+        }
         if (!drawn || tameness == TAMEST) {
             break;
         }
         note(run, "inputs drawn again from a tamer range: %s", *vacuous);
+        literal_release(before);
+        before = literal_retain(result->reference.outputs[0]);
     }
+    literal_release(before);
     return true;
 }
 
@@ -158,8 +174,8 @@ static bool derive(struct run *run, int device, const struct literal *reference,
 {
     struct error err = {0};
     int count = run->module->entry->parameter_count;
-    int samples = run->options->derived_samples > 0 ? run->options->derived_samples
-                                                    : DEFAULT_SAMPLES;
+    int samples =
+        run->options->derived_samples > 0 ? run->options->derived_samples : DEFAULT_SAMPLES;
     if (run->devices > 1) {
         note(run, "no derived bounds for a run on several devices");
         return false;
@@ -194,9 +210,8 @@ static void initial_bounds(struct run *run, int device, const struct literal *re
         break;
     case TOLERANCE_XLA:
         for (int i = 0; i < run->leaves; i++) {
-            bounds[i] = (struct bound){.abs = options->abs_error_bound,
-                                       .rel = options->rel_error_bound,
-                                       .xla_rule = true};
+            bounds[i] = (struct bound){
+                .abs = options->abs_error_bound, .rel = options->rel_error_bound, .xla_rule = true};
         }
         text_printf(&run->tolerance, "XLA's rule, abs %g or rel %g", options->abs_error_bound,
                     options->rel_error_bound);
@@ -224,8 +239,8 @@ static bool has_licences(const struct run *run)
 
 /* Tries the profile's licences one after the other; *reference (owned) collects the answers that
  * are nearest to the actual ones. */
-static void try_licences(struct run *run, struct literal **reference,
-                         const struct literal *actual, const struct bound *bounds)
+static void try_licences(struct run *run, struct literal **reference, const struct literal *actual,
+                         const struct bound *bounds)
 {
     int count = run->module->entry->parameter_count;
     for (int i = 0; i < licence_count && !run->result->comparison.equal; i++) {
@@ -234,8 +249,8 @@ static void try_licences(struct run *run, struct literal **reference,
         }
         struct error err = {0};
         struct interp_options interp = {.seed = run->options->inputs.seed};
-        struct literal *licensed = licences[i].evaluate(run->module, run->result->arguments,
-                                                        count, &interp, &err);
+        struct literal *licensed =
+            licences[i].evaluate(run->module, run->result->arguments, count, &interp, &err);
         if (licensed == NULL) {
             if (err.code != ERROR_NONE) {
                 note(run, "licence %s could not be evaluated: %s", licences[i].name, err.message);
@@ -356,8 +371,7 @@ void differential_run(const struct module *module, struct backend *backend,
         .backend = backend,
         .reference = reference,
         .options = options,
-        .profile = options->profile != NULL ? options->profile
-                                            : profile_for(backend_uri(backend)),
+        .profile = options->profile != NULL ? options->profile : profile_for(backend_uri(backend)),
         .result = result,
         .devices = device_count(module),
         .leaves = shape_leaves(module->entry->root->shape),

@@ -28,19 +28,19 @@ struct differential_options {
     double abs_error_bound, rel_error_bound; /* TOLERANCE_XLA */
     const struct profile *profile;           /* NULL: by the backend's URI */
     int derived_samples;                     /* golden evaluations for spreads; 0 = 4 */
-    int repeat;                              /* runs on the backend; differing ones are FLAKY; 0 = 1 */
+    int repeat; /* runs on the backend; differing ones are FLAKY; 0 = 1 */
 };
 
 struct differential_result {
     enum outcome outcome;
-    char *message;           /* one line: why; "" on a plain PASS */
-    char *picture;           /* the mismatch picture; "" if there is none */
-    char *notes;             /* one line each: licences used, inputs redrawn, elided constants … */
+    char *message; /* one line: why; "" on a plain PASS */
+    char *picture; /* the mismatch picture; "" if there is none */
+    char *notes;   /* one line each: licences used, inputs redrawn, elided constants … */
     uint64_t seed;
     int tameness;
     struct comparison comparison;
-    struct bound *bounds;    /* per leaf, as applied */
-    char *tolerance_text;    /* what the tolerance was */
+    struct bound *bounds; /* per leaf, as applied */
+    char *tolerance_text; /* what the tolerance was */
     struct run_result actual, reference;
     struct literal **arguments; /* those used; owned */
     int argument_count;

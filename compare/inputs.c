@@ -96,7 +96,7 @@ static void float_range(struct drawing *drawing)
         drawing->high = c->high;
         if (drawing->options->tameness > 0 && isfinite(c->low) && isfinite(c->high)) {
             double middle = (c->low + c->high) / 2, half = (c->high - c->low) / 8;
-            drawing->low = fmax(c->low, fmin(middle, c->low + half) );
+            drawing->low = fmax(c->low, fmin(middle, c->low + half));
             drawing->high = drawing->low + half;
         }
     }
@@ -150,7 +150,11 @@ static int64_t draw_int(const struct drawing *drawing, enum type type, struct rn
     if (drawing->options->tameness > 0) {
         low = low < -8 ? -8 : low;
         high = high > 8 ? 8 : high;
-        return low + (int64_t)rng_below(rng, (uint64_t)(high - low) + 1);
+        int64_t value = low + (int64_t)rng_below(rng, (uint64_t)(high - low) + 1);
+        /* Products of odd numbers are never zero, however many. */
+        bool even = value % 2 == 0;
+        return drawing->options->tameness > 1 && even ? (value > low ? value - 1 : value + 1)
+                                                      : value;
     }
     /* Half over the whole type, half small: both wrap-around and ordinary use are seen. */
     uint64_t bits = rng_next(rng);
@@ -396,10 +400,25 @@ bool inputs_generate(const struct module *module, const struct input_options *op
 
 /* --- vacuous outputs --- */
 
-/* Instructions that depend on no parameter give the same whatever is drawn. */
-static bool depends_on_parameters(const struct module *module)
+/* Does anything flow from a parameter to the root? What does not gives the same whatever is drawn.
+ */
+static bool depends_on_parameters(const struct computation *computation)
 {
-    return module->entry->parameter_count > 0;
+    bool *depends = memory_zalloc((size_t)computation->count * sizeof *depends);
+    for (int i = 0; i < computation->count; i++) {
+        const struct instruction *instruction = computation->instructions[i];
+        depends[i] = instruction->opcode == OP_PARAMETER;
+        /* Nobody sends: zeros. */
+        bool cut = instruction->opcode == OP_COLLECTIVE_PERMUTE &&
+                   attr_get(instruction, ATTR_SOURCE_TARGET_PAIRS) != NULL &&
+                   attr_ints(instruction, ATTR_SOURCE_TARGET_PAIRS).count == 0;
+        for (int k = 0; k < instruction->operand_count && !cut; k++) {
+            depends[i] |= depends[instruction->operands[k]->id];
+        }
+    }
+    bool result = depends[computation->root->id];
+    free(depends);
+    return result;
 }
 
 enum leaf_state { LEAF_SAYS_NOTHING, LEAF_NAN, LEAF_INFINITE, LEAF_CONSTANT, LEAF_VARIED };
@@ -432,20 +451,32 @@ bool outputs_are_vacuous(const struct module *module, const struct literal *outp
     static const char *const reasons[] = {"", "every output is NaN or infinite",
                                           "every output is infinite",
                                           "every output is one constant"};
-    if (!depends_on_parameters(module)) {
+    if (!depends_on_parameters(module->entry)) {
         return false;
     }
     int leaves = shape_leaves(output->shape);
     enum leaf_state worst = LEAF_SAYS_NOTHING;
     for (int i = 0; i < leaves; i++) {
         enum leaf_state state = state_of(literal_leaf(output, i));
-        if (state == LEAF_VARIED || (state == LEAF_SAYS_NOTHING &&
-                                     shape_is_array(literal_leaf(output, i)->shape) &&
-                                     literal_elements(literal_leaf(output, i)) > 0)) {
+        if (state == LEAF_VARIED ||
+            (state == LEAF_SAYS_NOTHING && shape_is_array(literal_leaf(output, i)->shape) &&
+             literal_elements(literal_leaf(output, i)) > 0)) {
             return false;
         }
         worst = state > worst ? state : worst;
     }
     *why = reasons[worst];
     return worst != LEAF_SAYS_NOTHING;
+}
+
+bool outputs_are_constant(const struct literal *output)
+{
+    int leaves = shape_leaves(output->shape);
+    for (int i = 0; i < leaves; i++) {
+        enum leaf_state state = state_of(literal_leaf(output, i));
+        if (state != LEAF_CONSTANT && state != LEAF_SAYS_NOTHING) {
+            return false;
+        }
+    }
+    return true;
 }

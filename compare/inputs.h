@@ -18,8 +18,8 @@ struct text;
 
 struct input_options {
     uint64_t seed;
-    int tameness;         /* 0 = as usual; 1, 2: drawn from ever tamer ranges (after a vacuous run) */
-    bool large_range;     /* floats over the whole exponent range (XLA's --use_large_float_range) */
+    int tameness;     /* 0 = as usual; 1, 2: drawn from ever tamer ranges (after a vacuous run) */
+    bool large_range; /* floats over the whole exponent range (XLA's --use_large_float_range) */
     bool boundary_values; /* ±0, ±Inf, NaN, subnormals, extremes crossed with random values */
     bool zeros;           /* everything zero (XLA's --random_init_input_literals=false) */
 };
@@ -31,8 +31,12 @@ bool inputs_generate(const struct module *module, const struct input_options *op
 
 /* All NaN, Inf, or one constant in every float or integer output with more than one element: the
  * run proves nothing. *why says which. Modules whose outputs do not depend on any parameter
- * (constants only), pred outputs and single elements are never vacuous by being constant. */
+ * (nothing flows from one to the root), pred outputs and single elements are never vacuous by being
+ * constant. */
 bool outputs_are_vacuous(const struct module *module, const struct literal *output,
                          const char **why);
+
+/* Are all outputs finite constants (of every output with more than one element one value)? */
+bool outputs_are_constant(const struct literal *output);
 
 #endif

@@ -22,7 +22,7 @@ struct isolation {
     void *context;
     struct literal ***values; /* [computation][instruction], as long as they are needed */
     int **last_use;           /* [computation][instruction]: position of the last user */
-    struct map seen;          /* hash of the instruction → number of its like, as an int pointer */
+    struct map seen; /* hash of the instruction → number of its like, as an int pointer */
     struct arena arena;
 };
 
@@ -161,9 +161,9 @@ static void judge(struct isolation *isolation, const struct instruction *instruc
         struct differential_result result;
         differential_run(module, isolation->backend, isolation->reference, &options, &result);
         int64_t terms;
-        const struct profile *profile =
-            options.profile != NULL ? options.profile
-                                    : profile_for(backend_uri(isolation->backend));
+        const struct profile *profile = options.profile != NULL
+                                            ? options.profile
+                                            : profile_for(backend_uri(isolation->backend));
         struct isolated isolated = {
             .instruction = instruction,
             .outcome = result.outcome,

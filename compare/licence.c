@@ -81,17 +81,17 @@ static void flush_noise(void *context, const struct instruction *instruction,
 static bool flushing_cancelled(void *context)
 {
     const struct flushing *flushing = context;
-    return flushing->inner.cancelled != NULL &&
-           flushing->inner.cancelled(flushing->inner.context);
+    return flushing->inner.cancelled != NULL && flushing->inner.cancelled(flushing->inner.context);
 }
 
-static struct literal *evaluate_flushed(const struct module *module,
-                                        struct literal *const *arguments, int argument_count,
-                                        const struct interp_options *interp, struct error *err)
+static struct literal *flush_and_evaluate(const struct module *module, bool everywhere,
+                                          struct literal *const *arguments, int argument_count,
+                                          const struct interp_options *interp, struct error *err)
 {
     struct flushing flushing = {.inner = *interp};
     struct interp_options options = *interp;
     options.noise = flush_noise;
+    options.noise_everywhere = everywhere;
     options.on_instruction = NULL;
     options.cancelled = flushing_cancelled;
     options.context = &flushing;
@@ -117,6 +117,22 @@ static struct literal *evaluate_flushed(const struct module *module,
         return NULL;
     }
     return result;
+}
+
+static struct literal *evaluate_flushed(const struct module *module,
+                                        struct literal *const *arguments, int argument_count,
+                                        const struct interp_options *interp, struct error *err)
+{
+    return flush_and_evaluate(module, false, arguments, argument_count, interp, err);
+}
+
+static struct literal *evaluate_flushed_everywhere(const struct module *module,
+                                                   struct literal *const *arguments,
+                                                   int argument_count,
+                                                   const struct interp_options *interp,
+                                                   struct error *err)
+{
+    return flush_and_evaluate(module, true, arguments, argument_count, interp, err);
 }
 
 /* --- rewrites --- */
@@ -178,6 +194,7 @@ static bool allows_algebra(const struct profile *profile)
 
 const struct licence licences[] = {
     {"flush to zero", allows_flush, evaluate_flushed},
+    {"flush to zero of every value", allows_flush, evaluate_flushed_everywhere},
     {"contraction of a·b + c", allows_contract, evaluate_contracted_first},
     {"contraction of c + a·b", allows_contract, evaluate_contracted_second},
     {"algebraic simplification", allows_algebra, evaluate_simplified},
@@ -199,10 +216,10 @@ static double element_distance(const struct literal *literal, const struct liter
                                int64_t i)
 {
     double real = distance(literal_get_double(literal, i), literal_get_double(actual, i));
-    return real + (type_is_complex(literal->shape->type)
-                       ? distance(literal_get_imaginary(literal, i),
-                                  literal_get_imaginary(actual, i))
-                       : 0);
+    return real +
+           (type_is_complex(literal->shape->type)
+                ? distance(literal_get_imaginary(literal, i), literal_get_imaginary(actual, i))
+                : 0);
 }
 
 int64_t take_nearer(struct literal *reference, const struct literal *candidate,
@@ -211,8 +228,8 @@ int64_t take_nearer(struct literal *reference, const struct literal *candidate,
     int64_t replaced = 0;
     if (shape_is_tuple(reference->shape)) {
         for (int i = 0; i < reference->shape->count; i++) {
-            replaced += take_nearer(reference->elements[i], candidate->elements[i],
-                                    actual->elements[i]);
+            replaced +=
+                take_nearer(reference->elements[i], candidate->elements[i], actual->elements[i]);
         }
         return replaced;
     }

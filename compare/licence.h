@@ -1,7 +1,9 @@
 /* Licences: value-changing things that a profile allows a backend, as golden evaluations of their
  * own. Each licensed evaluation is one right answer more.
  *
- * flush     subnormal arguments and results of arithmetic are zero (FTZ and DAZ)
+ * flush     subnormal arguments and results of arithmetic are zero (FTZ and DAZ); once for what is
+ *           rounded, once for every value, since compares, min, max, sort keys, is-finite and
+ *           sign take subnormals for zero too
  * contract  a·b ± c is rounded once
  * algebra   rewrites of XLA's algebraic simplifier that hide or make overflow, NaN and roundings:
  *           (a/b)/c → a/(b·c), a/(b/c) → (a·c)/b, log(exp x) → x, log(x^y) → y·log x,

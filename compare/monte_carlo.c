@@ -82,11 +82,11 @@ static void add_noise(void *context, const struct instruction *instruction, enum
         double sum = rounding->terms > 0 && narrow ? 1 : 0;
         move(monte_carlo, value, fmax(rounding->ulps, sum));
     } else if (rounding->terms > 0) {
-        /* Partial sums are f32 at least, whatever the operands are. */
         enum type part = type_part(value->shape->type);
         double ulps = 1 + sqrt((double)rounding->terms) / 2;
-        if (type_is_float(part) && type_bits(part) <= 16) {
-            ulps *= ldexp(1.0, float_formats[part].mantissa_bits - 23);
+        int kept = float_formats[profile_sum_type(instruction)].mantissa_bits;
+        if (type_is_float(part) && float_formats[part].mantissa_bits < kept) {
+            ulps *= ldexp(1.0, float_formats[part].mantissa_bits - kept);
         }
         move(monte_carlo, value, ulps);
     }
@@ -99,28 +99,54 @@ static bool pass_cancelled(void *context)
            monte_carlo->inner.cancelled(monte_carlo->inner.context);
 }
 
-/* Widens the bounds of one leaf by what one sample shows. */
+/* Widens one number's bound by what one sample shows. */
+static void widen_number(enum type type, double reference, double sample, double *bound)
+{
+    if (reference == sample || (isnan(reference) && isnan(sample)) || isnan(*bound)) {
+        return;
+    }
+    double distance = fabs(reference - sample);
+    if (!type_is_float(type)) {
+        *bound = NAN;
+        return;
+    }
+    /* Steps of narrow types are as large as the spread: one more is enough. */
+    double deviation =
+        type_bits(type) <= 8 ? distance + float_ulp(type, reference) : safety * distance;
+    if (!(deviation <= *bound)) {
+        *bound = isnan(deviation) ? INFINITY : deviation;
+    }
+}
+
+/* The same for a leaf. */
 static void widen(const struct literal *reference, const struct literal *sample, double *bounds)
 {
-    int parts = type_is_complex(reference->shape->type) ? 2 : 1;
-    bool inexact = type_is_float(type_part(reference->shape->type));
+    enum type type = reference->shape->type, part = type_part(type);
     int64_t count = literal_elements(reference);
-    for (int64_t i = 0; i < count; i++) {
-        for (int part = 0; part < parts; part++) {
-            double a = part == 0 ? literal_get_double(reference, i)
-                                 : literal_get_imaginary(reference, i);
-            double b = part == 0 ? literal_get_double(sample, i)
-                                 : literal_get_imaginary(sample, i);
-            double *bound = &bounds[i * parts + part];
-            if (a == b || (isnan(a) && isnan(b)) || isnan(*bound)) {
+    if (literal_has_unspecified(reference) || !type_is_float(part)) {
+        for (int64_t i = 0; i < count; i++) {
+            if (literal_is_unspecified(reference, i)) {
                 continue;
             }
-            double deviation = safety * fabs(a - b);
-            if (!inexact) {
-                *bound = NAN;
-            } else if (!(deviation <= *bound)) {
-                *bound = isnan(deviation) ? INFINITY : deviation;
+            double *bound = &bounds[type_is_complex(type) ? 2 * i : i];
+            widen_number(part, literal_get_double(reference, i), literal_get_double(sample, i),
+                         bound);
+            if (type_is_complex(type)) {
+                widen_number(part, literal_get_imaginary(reference, i),
+                             literal_get_imaginary(sample, i), bound + 1);
             }
+        }
+        return;
+    }
+    int64_t numbers = type_is_complex(type) ? 2 * count : count;
+    const char *a = literal_data(reference), *b = literal_data(sample);
+    double references[STRIP], samples[STRIP];
+    for (int64_t first = 0; first < numbers; first += STRIP) {
+        int64_t strip = numbers - first < STRIP ? numbers - first : STRIP;
+        float_load(part, a + first * type_bytes(part), references, strip);
+        float_load(part, b + first * type_bytes(part), samples, strip);
+        for (int64_t i = 0; i < strip; i++) {
+            widen_number(part, references[i], samples[i], &bounds[first + i]);
         }
     }
 }
@@ -128,20 +154,18 @@ static void widen(const struct literal *reference, const struct literal *sample,
 /* Bounds as large as the values decide nothing. */
 static void mark_undecidable(const struct literal *reference, double *bounds)
 {
-    int parts = type_is_complex(reference->shape->type) ? 2 : 1;
-    int64_t count = literal_elements(reference);
-    double scale = 0;
-    if (!type_is_float(type_part(reference->shape->type))) {
+    enum type part = type_part(reference->shape->type);
+    if (!type_is_float(part)) {
         return;
     }
-    for (int64_t i = 0; i < count; i++) {
-        double re = fabs(literal_get_double(reference, i));
-        double im = fabs(literal_get_imaginary(reference, i));
-        scale = isfinite(re) ? fmax(scale, re) : scale;
-        scale = isfinite(im) ? fmax(scale, im) : scale;
+    double scale = literal_scale(reference);
+    int64_t count = literal_elements(reference) * (part != reference->shape->type ? 2 : 1);
+    double limit = undecidable * scale;
+    if (type_bits(part) <= 8) {
+        limit = fmax(limit, 2 * float_ulp(part, scale));
     }
-    for (int64_t i = 0; i < count * parts; i++) {
-        if (bounds[i] > undecidable * scale) {
+    for (int64_t i = 0; i < count; i++) {
+        if (bounds[i] > limit) {
             bounds[i] = INFINITY;
         }
     }
@@ -168,7 +192,8 @@ bool bounds_derived(const struct module *module, const struct profile *profile,
     double **widths = memory_zalloc((size_t)leaves * sizeof *widths);
     for (int i = 0; i < leaves; i++) {
         const struct literal *leaf = literal_leaf(reference, i);
-        int64_t count = shape_is_array(leaf->shape) ? 2 * literal_elements(leaf) : 0;
+        int64_t count = shape_is_array(leaf->shape) ? literal_elements(leaf) : 0;
+        count *= type_is_complex(leaf->shape->type) ? 2 : 1;
         widths[i] = memory_zalloc((size_t)count * sizeof **widths);
     }
     struct roundings roundings;

@@ -83,8 +83,8 @@ static void print_needed(const struct leaf_comparison *leaf, struct text *out)
 static void print_leaf(const struct leaf_comparison *leaf, const struct literal *reference,
                        const struct literal *actual, int leaf_count, struct text *out)
 {
-    static const char *const names[COMPARE_BUCKETS] = {
-        "equal", "≤ 1", "≤ 4", "≤ 16", "≤ 256", "≤ 65536", "more", "NaN/Inf"};
+    static const char *const names[COMPARE_BUCKETS] = {"equal", "≤ 1",     "≤ 4",  "≤ 16",
+                                                       "≤ 256", "≤ 65536", "more", "NaN/Inf"};
     if (leaf_count > 1) {
         text_printf(out, "output leaf %d, ", leaf->leaf);
     } else {
@@ -104,8 +104,8 @@ static void print_leaf(const struct leaf_comparison *leaf, const struct literal 
                 (long long)leaf->elements,
                 100.0 * (double)leaf->mismatches / (double)leaf->elements);
     print_element("first", reference, actual, &leaf->first, out);
-    if (leaf->top_count > 0 && (leaf->top[0].index != leaf->first.index ||
-                                leaf->top[0].part != leaf->first.part)) {
+    if (leaf->top_count > 0 &&
+        (leaf->top[0].index != leaf->first.index || leaf->top[0].part != leaf->first.part)) {
         print_element("worst", reference, actual, &leaf->top[0], out);
     }
     for (int i = 1; i < leaf->top_count; i++) {

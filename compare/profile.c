@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compare/licence.h"
 #include "hlo/base/text.h"
 #include "hlo/module.h"
 
@@ -32,8 +33,8 @@ const struct profile *profile_for(const char *uri)
 {
     static const struct {
         const char *word, *profile;
-    } words[] = {{"interp:", "strict"}, {"cuda", "gpu"}, {"gpu", "gpu"}, {"rocm", "gpu"},
-                 {"tpu", "tpu"}};
+    } words[] = {
+        {"interp:", "strict"}, {"cuda", "gpu"}, {"gpu", "gpu"}, {"rocm", "gpu"}, {"tpu", "tpu"}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strstr(uri, words[i].word) != NULL) {
             return profile_find(words[i].profile);
@@ -146,6 +147,36 @@ static int64_t reduced_terms(const struct instruction *instruction)
     return outputs > 0 ? (shape_elements(in) + outputs - 1) / outputs : 0;
 }
 
+/* Known custom calls that sum over the last dimension. */
+static bool is_normalization(const struct instruction *instruction)
+{
+    const char *target = attr_string(instruction, ATTR_CUSTOM_CALL_TARGET);
+    return instruction->opcode == OP_CUSTOM_CALL && target != NULL &&
+           strcmp(target, "__onednn$layernorm") == 0;
+}
+
+enum type profile_sum_type(const struct instruction *instruction)
+{
+    enum type type = profile_rounding_type(instruction);
+    switch (instruction->opcode) {
+    case OP_ALL_REDUCE:
+    case OP_ALL_REDUCE_START:
+    case OP_REDUCE:
+    case OP_REDUCE_SCATTER:
+    case OP_REDUCE_WINDOW:
+    case OP_SCAN:
+    case OP_SCATTER:
+    case OP_SELECT_AND_SCATTER:
+        if (type == TYPE_F16) {
+            return type;
+        }
+        break;
+    default:
+        break;
+    }
+    return type == TYPE_F64 ? TYPE_F64 : TYPE_F32;
+}
+
 static int64_t dot_terms(const struct instruction *instruction)
 {
     const struct shape *rhs = instruction->operands[1]->shape;
@@ -195,10 +226,14 @@ static int64_t summed(const struct instruction *instruction)
         return 8;
     case OP_BATCH_NORM_TRAINING:
     case OP_BATCH_NORM_GRAD: {
-        int64_t features =
-            instruction->operands[0]
-                ->shape->dimensions[attr_int(instruction, ATTR_FEATURE_INDEX, 0)];
+        int64_t features = instruction->operands[0]
+                               ->shape->dimensions[attr_int(instruction, ATTR_FEATURE_INDEX, 0)];
         return features > 0 ? shape_elements(instruction->operands[0]->shape) / features : 0;
+    }
+    case OP_CUSTOM_CALL: {
+        const struct shape *shape = instruction->shape;
+        return is_normalization(instruction) && shape->rank > 0 ? shape->dimensions[shape->rank - 1]
+                                                                : 0;
     }
     case OP_FFT:
         return shape_elements(instruction->operands[0]->shape) > 1 ? 64 : 0;
@@ -214,8 +249,7 @@ static int64_t summed(const struct instruction *instruction)
 
 static bool of_complex(const struct instruction *instruction)
 {
-    return instruction->operand_count > 0 &&
-           type_is_complex(instruction->operands[0]->shape->type);
+    return instruction->operand_count > 0 && type_is_complex(instruction->operands[0]->shape->type);
 }
 
 /* Functions of complex numbers are several roundings, of parts that may cancel. */
@@ -235,6 +269,8 @@ static double complex_ulps(enum opcode opcode)
     case OP_DIVIDE:
     case OP_SIGN:
         return 4;
+    case OP_POWER: /* exp(b·log a): the phase is rounded before it is a cosine */
+        return 32;
     default:
         return 16;
     }
@@ -263,6 +299,9 @@ double profile_ulps(const struct profile *profile, const struct instruction *ins
     if (narrow && ulps < 1 && profile->excess_precision && takes_excess(instruction->opcode)) {
         ulps = 1; /* operands may have come unrounded */
     }
+    if (is_normalization(instruction)) {
+        ulps = narrow ? 2 : 8;
+    }
     if (of_complex(instruction)) {
         ulps = fmax(ulps, complex_ulps(instruction->opcode));
     }
@@ -271,23 +310,26 @@ double profile_ulps(const struct profile *profile, const struct instruction *ins
 
 void profile_explain(struct text *out)
 {
-    text_append(out,
+    text_append(
+        out,
         "How results are compared\n\n"
         "Integers, pred and pure data movement: bit-equal, always. Floats: both NaN agree; the\n"
-        "sign and payload of a NaN never count. The reference is the exact result, rounded once\n"
-        "per operation, so a tolerance covers what the backend may do, not what we do.\n\n"
+        "sign and payload of a NaN never count. Complex: each part, in terms of the number's\n"
+        "magnitude. The reference is the exact result, rounded once per operation, so a\n"
+        "tolerance covers what the backend may do, not what we do.\n\n"
         "--tolerance default   Each output gets rel and abs bounds from the operations it comes\n"
         "    through: the ulp bound of each by the table below (times the profile's factor), and\n"
-        "    for sums of n terms the rounding of partial sums, 2 + sqrt(n) ulp; errors add up\n"
-        "    along the longest path. The unit is the coarsest type on the path. rel is in units\n"
-        "    of each element, abs of the largest element of the output, for sums can cancel.\n"
-        "    A mismatch is then tried under the profile's licences (see 'show backends') and\n"
-        "    against the derived bounds before it is called one.\n"
+        "    for sums of n terms the rounding of partial sums, 2 + sqrt(n) ulp (of f32, or of\n"
+        "    f16 for reductions of f16); errors add up along the longest path. The unit is the\n"
+        "    coarsest type on the path. rel is in units of each element, abs of the largest\n"
+        "    element of the output, for sums can cancel. A mismatch is then tried under the\n"
+        "    profile's licences (below) and against the derived bounds before it is called one.\n"
         "--tolerance derived   The golden is evaluated again a few times (--samples) with every\n"
         "    rounding moved at random within the table's bounds, and operands of sums by one ulp\n"
         "    (Monte Carlo arithmetic). Eight times the largest deviation of an element is its\n"
-        "    tolerance. Where that is more than 5 % of the output's largest element, or an\n"
-        "    integer, NaN or Inf comes and goes, the golden does not know: INCONCLUSIVE.\n"
+        "    tolerance; for types of 8 bits and fewer, that deviation and one step. Where that is\n"
+        "    more than 5 % of the output's largest element, or an integer, NaN or Inf comes and\n"
+        "    goes, the golden does not know: INCONCLUSIVE.\n"
         "--abs_error_bound, --rel_error_bound   XLA's rule: an element fails only if it exceeds\n"
         "    both; 1e-3 each unless given.\n"
         "--tolerance bits   Bit-equal but for NaN payloads.\n"
@@ -301,9 +343,24 @@ void profile_explain(struct text *out)
     }
     text_printf(out, "%-26s %6d %6d %10d\n", "divide", 2, 2, 1);
     text_printf(out, "%-26s %6d %6d %10d\n", "other arithmetic", 0, 0, 1);
+    text_printf(out, "%-26s %6g %6s %10s\n", "complex multiply, divide", complex_ulps(OP_MULTIPLY),
+                "same", "");
+    text_printf(out, "%-26s %6g %6s %10s\n", "complex power", complex_ulps(OP_POWER), "same", "");
+    text_printf(out, "%-26s %6g %6s %10s\n", "other complex functions", complex_ulps(OP_SINE),
+                "same", "");
     text_append(out, "\nprofiles:\n");
     for (int i = 0; i < profile_count; i++) {
         text_printf(out, "  %-8s %s (table × %g)\n", profiles[i].name, profiles[i].summary,
                     profiles[i].ulp_scale);
+    }
+    text_append(out, "\nlicences, each a golden evaluation of its own:\n");
+    for (int i = 0; i < licence_count; i++) {
+        text_printf(out, "  %-30s allowed by", licences[i].name);
+        for (int k = 0; k < profile_count; k++) {
+            if (licences[i].allowed(&profiles[k])) {
+                text_printf(out, " %s", profiles[k].name);
+            }
+        }
+        text_char(out, '\n');
     }
 }

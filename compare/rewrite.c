@@ -16,8 +16,8 @@ static struct instruction *make(struct instruction *near, enum opcode opcode,
                                 struct instruction *const *operands)
 {
     struct computation *computation = near->parent;
-    char *name = arena_printf(&computation->module->arena, "licence.%d.%s", computation->count,
-                              near->name);
+    char *name =
+        arena_printf(&computation->module->arena, "licence.%d.%s", computation->count, near->name);
     return instruction_add(computation, name, opcode, shape, count, operands);
 }
 
@@ -41,23 +41,22 @@ static void become(struct instruction *instruction, enum opcode opcode, int coun
     struct instruction *operands[] = {a, b};
     instruction->opcode = opcode;
     instruction->operand_count = count;
-    instruction->operands = arena_copy(&instruction->parent->module->arena, operands,
-                                       (size_t)count * sizeof *operands);
+    instruction->operands =
+        arena_copy(&instruction->parent->module->arena, operands, (size_t)count * sizeof *operands);
     instruction->attr_count = 0;
 }
 
 static bool inexact(const struct instruction *instruction)
 {
-    return shape_is_array(instruction->shape) && (type_is_float(instruction->shape->type) ||
-                                                  type_is_complex(instruction->shape->type));
+    return shape_is_array(instruction->shape) &&
+           (type_is_float(instruction->shape->type) || type_is_complex(instruction->shape->type));
 }
 
 /* Contracts the product at operand `at`, or the other one if that is none. */
 static bool contract(struct instruction *sum, int at, bool dry)
 {
-    if ((sum->opcode != OP_ADD && sum->opcode != OP_SUBTRACT) ||
-        !shape_is_array(sum->shape) || !type_is_float(sum->shape->type) ||
-        type_bits(sum->shape->type) > 32) {
+    if ((sum->opcode != OP_ADD && sum->opcode != OP_SUBTRACT) || !shape_is_array(sum->shape) ||
+        !type_is_float(sum->shape->type) || type_bits(sum->shape->type) > 32) {
         return false;
     }
     at = sum->operands[at]->opcode == OP_MULTIPLY ? at : 1 - at;

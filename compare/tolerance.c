@@ -23,8 +23,7 @@ static void mark_contracted(const struct computation *computation, struct roundi
         }
         for (int k = 0; k < 2; k++) {
             const struct instruction *product = sum->operands[k];
-            if (product->opcode == OP_MULTIPLY &&
-                profile_rounding_type(product) != TYPE_INVALID) {
+            if (product->opcode == OP_MULTIPLY && profile_rounding_type(product) != TYPE_INVALID) {
                 values[product->id].ulps = fmax(values[product->id].ulps, 1);
             }
         }
@@ -40,8 +39,7 @@ void roundings_find(const struct module *module, const struct profile *profile,
         const struct computation *computation = module->computations[c];
         struct rounding *values = memory_zalloc((size_t)computation->count * sizeof *values);
         for (int i = 0; i < computation->count; i++) {
-            values[i].ulps =
-                profile_ulps(profile, computation->instructions[i], &values[i].terms);
+            values[i].ulps = profile_ulps(profile, computation->instructions[i], &values[i].terms);
         }
         if (profile->contract) {
             mark_contracted(computation, values);
@@ -122,7 +120,6 @@ static bool moves_data_only(enum opcode opcode)
     case OP_REVERSE:
     case OP_SELECT:
     case OP_SLICE:
-    case OP_SORT:
     case OP_TRANSPOSE:
     case OP_TUPLE:
         return true;
@@ -197,8 +194,7 @@ static void estimate_instruction(const struct walk *walk, const struct instructi
     case OP_TUPLE:
         for (int i = 0, at = 0; i < instruction->operand_count; i++) {
             int size = shape_leaves(instruction->operands[i]->shape);
-            memcpy(leaves + at,
-                   walk->values[instruction->parent->id][instruction->operands[i]->id],
+            memcpy(leaves + at, walk->values[instruction->parent->id][instruction->operands[i]->id],
                    (size_t)size * sizeof *leaves);
             at += size;
         }
@@ -227,14 +223,14 @@ static void estimate_instruction(const struct walk *walk, const struct instructi
     struct estimate result = {0};
     double error = operand_error(walk, instruction, &result);
     enum type type = profile_rounding_type(instruction);
+    /* A sort moves data, but its comparisons may take subnormals and −0 for 0. */
     if (!moves_data_only(instruction->opcode)) {
         result.computed = true;
         result.summed |= rounding->terms > 0 || instruction->opcode == OP_ADD ||
                          instruction->opcode == OP_SUBTRACT;
     }
     if (type != TYPE_INVALID) {
-        /* Sums are kept in f32 at least. */
-        enum type kept = type == TYPE_F64 ? TYPE_F64 : TYPE_F32;
+        enum type kept = profile_sum_type(instruction);
         double sum = rounding->terms > 0 ? 2 + sqrt((double)rounding->terms) : 0;
         error += rounding->ulps * unit(type) + sum * unit(kept);
         error += rounding->terms > 0 && kept != type ? unit(type) : 0;
@@ -245,26 +241,8 @@ static void estimate_instruction(const struct walk *walk, const struct instructi
     }
 }
 
-/* Largest finite magnitude of a leaf. */
-static double scale_of(const struct literal *leaf)
-{
-    double scale = 0;
-    if (!type_is_float(type_part(leaf->shape->type))) {
-        return 0;
-    }
-    int64_t count = literal_elements(leaf);
-    for (int64_t i = 0; i < count; i++) {
-        double re = fabs(literal_get_double(leaf, i));
-        double im = fabs(literal_get_imaginary(leaf, i));
-        scale = isfinite(re) && re > scale ? re : scale;
-        scale = isfinite(im) && im > scale ? im : scale;
-    }
-    return scale;
-}
-
 void bounds_default(const struct module *module, const struct profile *profile,
-                    const struct literal *reference, struct bound *bounds,
-                    struct text *explanation)
+                    const struct literal *reference, struct bound *bounds, struct text *explanation)
 {
     struct arena arena;
     struct roundings roundings;
@@ -296,7 +274,7 @@ void bounds_default(const struct module *module, const struct profile *profile,
         double error = estimates[i].error;
         largest = fmax(largest, error);
         bounds[i].rel = error;
-        bounds[i].abs = estimates[i].summed && error > 0 ? error * scale_of(leaf) : 0;
+        bounds[i].abs = estimates[i].summed && error > 0 ? error * literal_scale(leaf) : 0;
         bounds[i].ulps = error / unit(part);
         bounds[i].flush_subnormals = profile->flush_subnormals && estimates[i].computed;
         bounds[i].zeros_equal = profile->algebra && estimates[i].computed;

@@ -26,8 +26,8 @@ static bool read_literal(const struct line *line, struct literal ***list, int *c
     const struct shape *shape = shape_parse(line->value, line->value_size, &used, &problem);
     struct literal *literal = NULL;
     if (shape != NULL) {
-        literal = literal_parse(shape, line->value + used, line->value_size - used, &more,
-                                &problem);
+        literal =
+            literal_parse(shape, line->value + used, line->value_size - used, &more, &problem);
     }
     if (literal == NULL) {
         return error_at(err, line->where, "//@ %.*s: %s", (int)line->key_size, line->key,

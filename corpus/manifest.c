@@ -2,6 +2,7 @@
 #include "corpus/manifest.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,10 +142,8 @@ static bool set_until(struct reader *reader, yaml_node_t *value, void *target)
            fail(reader, value, "expected a date YYYY-MM-DD");
 }
 
-static const struct key expectation_keys[] = {{"outcome", set_outcome, true},
-                                              {"reason", set_reason, true},
-                                              {"until", set_until, false},
-                                              {0}};
+static const struct key expectation_keys[] = {
+    {"outcome", set_outcome, true}, {"reason", set_reason, true}, {"until", set_until, false}, {0}};
 
 static bool set_expect(struct reader *reader, yaml_node_t *value, void *target)
 {
@@ -159,7 +158,8 @@ static bool set_expect(struct reader *reader, yaml_node_t *value, void *target)
         test->expectations =
             memory_realloc(test->expectations, (count + 1) * sizeof *test->expectations);
         struct expectation *expectation = &test->expectations[test->expectation_count++];
-        *expectation = (struct expectation){.reason = memory_strdup(""), .until = memory_strdup("")};
+        *expectation =
+            (struct expectation){.reason = memory_strdup(""), .until = memory_strdup("")};
         if (!read_text(reader, name, &expectation->backend) ||
             !read_mapping(reader, node_at(reader, pair->value), expectation_keys, expectation)) {
             return false;
@@ -229,12 +229,13 @@ static bool set_tolerance(struct reader *reader, yaml_node_t *value, void *targe
 
 static bool set_timeout(struct reader *reader, yaml_node_t *value, void *target)
 {
-    int64_t seconds;
-    if (!read_int(reader, value, &seconds)) {
-        return false;
+    char *end = NULL;
+    double seconds = value->type == YAML_SCALAR_NODE ? strtod(scalar(value), &end) : 0;
+    if (end == NULL || end == scalar(value) || *end != '\0') {
+        return fail(reader, value, "expected a number of seconds");
     }
-    ((struct test_case *)target)->timeout = (double)seconds;
-    return seconds > 0 || fail(reader, value, "a timeout must be positive");
+    ((struct test_case *)target)->timeout = seconds;
+    return (isfinite(seconds) && seconds > 0) || fail(reader, value, "a timeout must be positive");
 }
 
 static const struct key case_keys[] = {{"name", set_name, false},

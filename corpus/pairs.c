@@ -56,8 +56,7 @@ bool pairs_check(const struct literal *result, const char *source, int *failed,
     for (int i = 0; i < result->shape->count; i += 2) {
         const struct literal *got = result->elements[i], *want = result->elements[i + 1];
         if (!shape_is_array(got->shape)) {
-            return error_set(err, ERROR_INVALID_ARGUMENT, "pair %d is not a pair of arrays",
-                             i / 2);
+            return error_set(err, ERROR_INVALID_ARGUMENT, "pair %d is not a pair of arrays", i / 2);
         }
         struct bound bound = bound_of(source, i / 2, got->shape->type);
         struct comparison comparison;

@@ -108,6 +108,9 @@ static char *repeated_options(const struct words *words, const struct run_option
     if (options->differential.inputs.boundary_values) {
         text_append(&text, " --boundary-values");
     }
+    if (options->backend.poison) {
+        text_append(&text, " --poison");
+    }
     if (options->isolate) {
         text_append(&text, " --isolate");
     }
@@ -171,6 +174,8 @@ static int run(int argc, char **argv, struct run_options *o, struct words *words
         {"memory", 'm', OPTION_SIZE, &words->memory, "SIZE", "most bytes of the golden's values"},
         {"worker-memory", 0, OPTION_SIZE, &o->backend.memory_limit, "SIZE",
          "most bytes a backend's process may take: beyond it the outcome is OOM"},
+        {"poison", 0, OPTION_FLAG, &o->backend.poison, NULL,
+         "fill the memory that the backend allocates: reading what nobody wrote shows"},
         {"jobs", 'j', OPTION_INT, &o->jobs, "N", "modules at a time (default 1)"},
         {"save", 0, OPTION_TEXT, &o->save_literals, "FILE",
          "save arguments and results as RunHloModuleLiterals"},

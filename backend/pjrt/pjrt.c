@@ -38,6 +38,9 @@ static bool state_create(struct backend *backend, const char *plugin, bool grows
     state->plugin = memory_strdup(plugin);
     state->grows = grows;
     state->worker = worker_create(backend->options.memory_limit);
+    if (backend->options.poison) {
+        worker_poison(state->worker);
+    }
     backend->state = state;
     return true;
 }

@@ -221,6 +221,27 @@ START_TEST(hanging_ends_at_the_deadline)
 }
 END_TEST
 
+/* Memory that nobody wrote is full of a pattern, and only when asked for. */
+START_TEST(memory_is_poisoned)
+{
+    for (int poison = 0; poison < 2; poison++) {
+        char uri[8192];
+        struct error err = {0};
+        struct backend_options settings = {.timeout = 20, .poison = poison};
+        snprintf(uri, sizeof(uri), "pjrt:%s?behave=leftovers", plugin_path("fake_plugin"));
+        struct backend *backend = backend_open(uri, &settings, &err);
+        ck_assert_msg(backend != NULL, "%s", err.message);
+        struct run_result result = run(backend);
+        ck_assert_msg(result.outcome == OUTCOME_PASS, "%s", result.message);
+        for (int i = 0; i < 3; i++) {
+            ck_assert_int_eq(literal_get_bits(result.outputs[0], i) == 0x7f7f7f7f, poison);
+        }
+        run_result_finish(&result);
+        backend_close(backend);
+    }
+}
+END_TEST
+
 START_TEST(memory_is_limited)
 {
     struct backend *backend = open_plugin("fake_plugin", "behave=exhaust", 30, (size_t)256 << 20);
@@ -557,6 +578,7 @@ int main(int argc, char **argv)
     tcase_add_test(test_case, errors_are_outcomes);
     tcase_add_test(test_case, lies_are_errors);
     tcase_add_test(test_case, hanging_ends_at_the_deadline);
+    tcase_add_test(test_case, memory_is_poisoned);
     tcase_add_test(test_case, memory_is_limited);
     tcase_add_test(test_case, a_crash_is_judged_in_a_fresh_worker);
     tcase_add_test(test_case, a_crash_does_not_end_the_backend);

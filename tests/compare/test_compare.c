@@ -15,8 +15,7 @@ static struct literal *read(const char *text)
     size_t used;
     const struct shape *shape = shape_parse(text, strlen(text), &used, &err);
     ck_assert_msg(shape != NULL, "%s", err.message);
-    struct literal *literal =
-        literal_parse(shape, text + used, strlen(text) - used, NULL, &err);
+    struct literal *literal = literal_parse(shape, text + used, strlen(text) - used, NULL, &err);
     ck_assert_msg(literal != NULL, "%s: %s", text, err.message);
     return literal;
 }
@@ -115,8 +114,56 @@ START_TEST(test_complex_and_shapes)
     ck_assert_int_eq(leaf.first.part, 1);
     ck_assert_double_eq(leaf.first.error, 1);
     ck_assert(agree("c64[] (1, 2)", "c64[] (1, 3)", (struct bound){.abs = 1}, &leaf));
+    /* Relative and ulp bounds are of the magnitude, 1 here, but for XLA's rule. */
+    const char *one = "c64[] (1, 1e-6)", *other = "c64[] (1, 1.1e-6)";
+    ck_assert(agree(one, other, (struct bound){.rel = 0x1p-23}, &leaf));
+    ck_assert(agree(one, other, (struct bound){.ulps = 1}, &leaf));
+    ck_assert_double_le(leaf.needed_ulps, 1);
+    ck_assert(!agree(one, other, (struct bound){.rel = 0x1p-25}, &leaf));
+    ck_assert(!agree(one, other, (struct bound){.rel = 1e-3, .xla_rule = true}, &leaf));
     ck_assert(!agree("f32[2] {1, 2}", "f32[3] {1, 2, 3}", (struct bound){0}, &leaf));
     ck_assert(leaf.shapes_differ);
+}
+END_TEST
+
+/* More elements than are looked at together; figures and places are those of single elements. */
+START_TEST(test_long)
+{
+    enum { COUNT = 10001 };
+    struct error err = {0};
+    size_t used;
+    const struct shape *shape = shape_parse("f32[10001]", 10, &used, &err);
+    struct literal *a = literal_zero(shape, &err), *b = literal_zero(shape, &err);
+    float *x = literal_data(a), *y = literal_data(b);
+    for (int i = 0; i < COUNT; i++) {
+        x[i] = y[i] = (float)i;
+    }
+    ck_assert_double_eq(literal_scale(a), COUNT - 1);
+    y[5000] = 5000.5f;
+    x[8192] = y[8192] = NAN;
+    y[8193] = INFINITY;
+    x[10000] = NAN;
+    ck_assert_double_eq(literal_scale(a), COUNT - 2);
+    struct comparison comparison;
+    literal_compare(a, b, &(struct bound){0}, &comparison);
+    const struct leaf_comparison *leaf = comparison.leaves;
+    ck_assert_int_eq(leaf->mismatches, 3);
+    ck_assert_int_eq(leaf->first.index, 5000);
+    ck_assert_double_eq(leaf->first.error, 0.5);
+    ck_assert_int_eq(leaf->nan_disagreements, 1);
+    ck_assert_int_eq(leaf->infinity_disagreements, 1);
+    ck_assert_int_eq(leaf->buckets[0], COUNT - 3);
+    comparison_finish(&comparison);
+    double *own = calloc(COUNT, sizeof *own);
+    own[5000] = 0.5;
+    own[8193] = own[10000] = INFINITY;
+    literal_compare(a, b, &(struct bound){.element_bounds = own}, &comparison);
+    ck_assert(comparison.equal);
+    ck_assert_int_eq(comparison.undecided, 2);
+    comparison_finish(&comparison);
+    free(own);
+    literal_release(a);
+    literal_release(b);
 }
 END_TEST
 
@@ -147,7 +194,8 @@ START_TEST(test_picture)
     text_init(&text);
     comparison_print(&comparison, a, b, &text);
     ck_assert_ptr_nonnull(strstr(text.data, "2 of 6 elements differ"));
-    ck_assert_ptr_nonnull(strstr(text.data, "[0,1]  expected 2 (0x40000000) | got 2.5 (0x40200000)"));
+    ck_assert_ptr_nonnull(
+        strstr(text.data, "[0,1]  expected 2 (0x40000000) | got 2.5 (0x40200000)"));
     ck_assert_ptr_nonnull(strstr(text.data, "[1,2]"));
     ck_assert_ptr_nonnull(strstr(text.data, "NaN on one side: 1"));
     ck_assert_ptr_nonnull(strstr(text.data, "no tolerance would have passed"));
@@ -167,6 +215,7 @@ int main(void)
     tcase_add_test(tests, test_special_values);
     tcase_add_test(tests, test_xla_rule);
     tcase_add_test(tests, test_complex_and_shapes);
+    tcase_add_test(tests, test_long);
     tcase_add_test(tests, test_unspecified);
     tcase_add_test(tests, test_picture);
     suite_add_tcase(suite, tests);

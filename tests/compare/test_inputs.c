@@ -49,13 +49,13 @@ static void check_range(const struct literal *literal, double low, double high)
 
 START_TEST(test_start_indices)
 {
-    struct module *module = read(
-        "HloModule m\nENTRY e {\n  x = f32[10,20] parameter(0)\n  i = s32[] parameter(1)\n"
-        "  j = s32[] parameter(2)\n  u = f32[3,4] parameter(3)\n  k = u8[] parameter(4)\n"
-        "  z = u8[] constant(0)\n"
-        "  s = f32[4,5] dynamic-slice(x, i, j), dynamic_slice_sizes={4,5}\n"
-        "  d = f32[10,20] dynamic-update-slice(x, u, k, z)\n"
-        "  ROOT t = (f32[4,5], f32[10,20]) tuple(s, d)\n}\n");
+    struct module *module =
+        read("HloModule m\nENTRY e {\n  x = f32[10,20] parameter(0)\n  i = s32[] parameter(1)\n"
+             "  j = s32[] parameter(2)\n  u = f32[3,4] parameter(3)\n  k = u8[] parameter(4)\n"
+             "  z = u8[] constant(0)\n"
+             "  s = f32[4,5] dynamic-slice(x, i, j), dynamic_slice_sizes={4,5}\n"
+             "  d = f32[10,20] dynamic-update-slice(x, u, k, z)\n"
+             "  ROOT t = (f32[4,5], f32[10,20]) tuple(s, d)\n}\n");
     for (uint64_t seed = 0; seed < 40; seed++) {
         struct literal **arguments = draw(module, seed);
         check_range(arguments[1], 0, 6);
@@ -69,14 +69,14 @@ END_TEST
 
 START_TEST(test_gather_through_control_flow)
 {
-    struct module *module = read(
-        "HloModule m\n"
-        "look { t = f32[7,3] parameter(0)\n  i = s32[5,1] parameter(1)\n"
-        "  ROOT g = f32[5,3] gather(t, i), offset_dims={1}, collapsed_slice_dims={0}, "
-        "start_index_map={0}, index_vector_dim=1, slice_sizes={1,3} }\n"
-        "ENTRY e {\n  t = f32[7,3] parameter(0)\n  i = s64[5] parameter(1)\n"
-        "  c = s32[5] convert(i)\n  r = s32[5,1] reshape(c)\n"
-        "  ROOT f = f32[5,3] call(t, r), to_apply=look\n}\n");
+    struct module *module =
+        read("HloModule m\n"
+             "look { t = f32[7,3] parameter(0)\n  i = s32[5,1] parameter(1)\n"
+             "  ROOT g = f32[5,3] gather(t, i), offset_dims={1}, collapsed_slice_dims={0}, "
+             "start_index_map={0}, index_vector_dim=1, slice_sizes={1,3} }\n"
+             "ENTRY e {\n  t = f32[7,3] parameter(0)\n  i = s64[5] parameter(1)\n"
+             "  c = s32[5] convert(i)\n  r = s32[5,1] reshape(c)\n"
+             "  ROOT f = f32[5,3] call(t, r), to_apply=look\n}\n");
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct literal **arguments = draw(module, seed);
         check_range(arguments[1], 0, 6);
@@ -88,12 +88,12 @@ END_TEST
 
 START_TEST(test_sort_keys_are_distinct)
 {
-    struct module *module = read(
-        "HloModule m\n"
-        "less { a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  c = s32[] parameter(2)\n"
-        "  d = s32[] parameter(3)\n  ROOT l = pred[] compare(a, b), direction=LT }\n"
-        "ENTRY e {\n  k = f32[300] parameter(0)\n  v = s32[300] parameter(1)\n"
-        "  ROOT s = (f32[300], s32[300]) sort(k, v), dimensions={0}, to_apply=less\n}\n");
+    struct module *module =
+        read("HloModule m\n"
+             "less { a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  c = s32[] parameter(2)\n"
+             "  d = s32[] parameter(3)\n  ROOT l = pred[] compare(a, b), direction=LT }\n"
+             "ENTRY e {\n  k = f32[300] parameter(0)\n  v = s32[300] parameter(1)\n"
+             "  ROOT s = (f32[300], s32[300]) sort(k, v), dimensions={0}, to_apply=less\n}\n");
     struct literal **arguments = draw(module, 3);
     for (int i = 0; i < 300; i++) {
         for (int k = 0; k < i; k++) {
@@ -108,11 +108,13 @@ START_TEST(test_init_values_are_identities)
 {
     struct module *module = read(
         "HloModule m\n"
-        "most { a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT m = f32[] maximum(a, b) }\n"
+        "most { a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT m = f32[] maximum(a, b) "
+        "}\n"
         "all { a = pred[] parameter(0)\n  b = pred[] parameter(1)\n  ROOT m = pred[] and(a, b) }\n"
         "times { a = s32[] parameter(0)\n  b = s32[] parameter(1)\n"
         "  ROOT m = s32[] multiply(a, b) }\n"
-        "ENTRY e {\n  x = f32[4] parameter(0)\n  i = f32[] parameter(1)\n  y = pred[4] parameter(2)\n"
+        "ENTRY e {\n  x = f32[4] parameter(0)\n  i = f32[] parameter(1)\n  y = pred[4] "
+        "parameter(2)\n"
         "  j = pred[] parameter(3)\n  z = s32[4] parameter(4)\n  k = s32[] parameter(5)\n"
         "  a = f32[] reduce(x, i), dimensions={0}, to_apply=most\n"
         "  b = pred[] reduce(y, j), dimensions={0}, to_apply=all\n"
@@ -128,12 +130,12 @@ END_TEST
 
 START_TEST(test_domains)
 {
-    struct module *module = read(
-        "HloModule m\nENTRY e {\n  x = f32[100] parameter(0)\n  v = f32[100] parameter(1)\n"
-        "  d = f32[100] parameter(2)\n  e = f32[] constant(1e-5)\n"
-        "  es = f32[100] broadcast(e), dimensions={}\n  s = f32[100] add(v, es)\n"
-        "  r = f32[100] rsqrt(s)\n  l = f32[100] log(x)\n  m = f32[100] multiply(r, l)\n"
-        "  ROOT q = f32[100] divide(m, d)\n}\n");
+    struct module *module =
+        read("HloModule m\nENTRY e {\n  x = f32[100] parameter(0)\n  v = f32[100] parameter(1)\n"
+             "  d = f32[100] parameter(2)\n  e = f32[] constant(1e-5)\n"
+             "  es = f32[100] broadcast(e), dimensions={}\n  s = f32[100] add(v, es)\n"
+             "  r = f32[100] rsqrt(s)\n  l = f32[100] log(x)\n  m = f32[100] multiply(r, l)\n"
+             "  ROOT q = f32[100] divide(m, d)\n}\n");
     for (uint64_t seed = 0; seed < 5; seed++) {
         struct literal **arguments = draw(module, seed);
         check_range(arguments[0], 1e-3, 100);
@@ -149,9 +151,9 @@ END_TEST
 
 START_TEST(test_threads_change_nothing)
 {
-    struct module *module =
-        read("HloModule m\nENTRY e {\n  x = f32[50000] parameter(0)\n  y = bf16[50000] parameter(1)\n"
-             "  c = f32[50000] convert(y)\n  ROOT s = f32[50000] add(x, c)\n}\n");
+    struct module *module = read(
+        "HloModule m\nENTRY e {\n  x = f32[50000] parameter(0)\n  y = bf16[50000] parameter(1)\n"
+        "  c = f32[50000] convert(y)\n  ROOT s = f32[50000] add(x, c)\n}\n");
     pool_set_threads(1);
     struct literal **one = draw(module, 9);
     pool_set_threads(4);
@@ -173,8 +175,11 @@ START_TEST(test_vacuous)
     static const struct {
         float values[3];
         bool vacuous;
-    } rows[] = {{{1, 2, 3}, false}, {{NAN, NAN, NAN}, true}, {{5, 5, 5}, true},
-                {{INFINITY, -INFINITY, INFINITY}, true}, {{NAN, 1, 1}, false}};
+    } rows[] = {{{1, 2, 3}, false},
+                {{NAN, NAN, NAN}, true},
+                {{5, 5, 5}, true},
+                {{INFINITY, -INFINITY, INFINITY}, true},
+                {{NAN, 1, 1}, false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct error err = {0};
         struct literal *output = literal_create(module->entry->root->shape, &err);

@@ -1,0 +1,373 @@
+/* Verdicts: backends with known faults and known licences, held against the golden.
+ *
+ * A backend here is the golden on another module: what a compiler would make of the module by a
+ * wrong rewrite, by flushing, by reordering. Which verdict is right follows from HLO's semantics
+ * and from what XLA documents as its licence; the kinds are those of public reports. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend_impl.h"
+#include "compare/differential.h"
+#include "hlo/base/arena.h"
+#include "hlo/base/error.h"
+#include "hlo/literal.h"
+#include "hlo/module.h"
+#include "hlo/text/text_format.h"
+#include "interp/interp.h"
+
+static struct module *read(const char *text)
+{
+    struct error err = {0};
+    struct module *module = text_read_module(text, strlen(text), "test", 1, &err);
+    ck_assert_msg(module != NULL, "%d:%d %s\n%s", err.line, err.column, err.message, text);
+    return module;
+}
+
+/* What stands for a backend: run k evaluates modules[k % count]; NULL = it dies. */
+struct stand_in {
+    struct module *modules[2];
+    int count, runs;
+};
+
+static void stand_in_run(struct backend *backend, const struct backend_job *job,
+                         struct run_result *result, struct text *message)
+{
+    struct stand_in *stand_in = backend->state;
+    const struct module *module = stand_in->modules[stand_in->runs++ % stand_in->count];
+    if (module == NULL) {
+        result->outcome = OUTCOME_CRASH;
+        text_append(message, "SIGABRT while compiling");
+        return;
+    }
+    struct error err = {0};
+    result->outputs[0] = interp_evaluate(module, job->arguments, job->argument_count, NULL, &err);
+    ck_assert_msg(result->outputs[0] != NULL, "%s", err.message);
+    result->outcome = OUTCOME_PASS;
+}
+
+static struct literal *read_literal(const struct shape *shape, const char *text)
+{
+    struct error err = {0};
+    size_t used;
+    struct literal *literal = literal_parse(shape, text, strlen(text), &used, &err);
+    ck_assert_msg(literal != NULL, "%s: %s", err.message, text);
+    return literal;
+}
+
+/* Judges `made` (and `then`, on every second run) as what a backend made of `text`. */
+static enum outcome judge(const char *text, const char *made, const char *then,
+                          const char *const *arguments, const char *profile, int repeat)
+{
+    static const struct backend_impl impl = {.run = stand_in_run};
+    struct stand_in stand_in = {.count = then != NULL ? 2 : 1};
+    stand_in.modules[0] = made != NULL ? read(made) : NULL;
+    stand_in.modules[1] = then != NULL ? read(then) : NULL;
+    char uri[] = "cpu:";
+    struct backend backend = {.impl = &impl, .scheme = "cpu", .uri = uri, .state = &stand_in};
+    struct error err = {0};
+    struct backend *reference = backend_open("interp:", &backend.options, &err);
+    struct module *module = read(text);
+    int count = module->entry->parameter_count;
+    struct literal *given[8];
+    for (int i = 0; arguments != NULL && i < count; i++) {
+        ck_assert(arguments[i] != NULL);
+        given[i] = read_literal(module->entry->parameters[i]->shape, arguments[i]);
+    }
+    struct differential_options options = {
+        .inputs = {.seed = 1},
+        .arguments = arguments != NULL ? given : NULL,
+        .argument_count = arguments != NULL ? count : 0,
+        .profile = profile != NULL ? profile_find(profile) : NULL,
+        .repeat = repeat,
+    };
+    struct differential_result result;
+    differential_run(module, &backend, reference, &options, &result);
+    enum outcome outcome = result.outcome;
+    ck_assert_msg(outcome == OUTCOME_PASS || result.message[0] != '\0', "no message");
+    ck_assert(outcome != OUTCOME_MISMATCH || result.picture[0] != '\0');
+    differential_result_finish(&result);
+    for (int i = 0; arguments != NULL && i < count; i++) {
+        literal_release(given[i]);
+    }
+    module_destroy(module);
+    module_destroy(stand_in.modules[0]);
+    module_destroy(stand_in.modules[1]);
+    backend_close(reference);
+    return outcome;
+}
+
+#define ENTRY(...) "HloModule m\nENTRY e {\n" __VA_ARGS__ "}\n"
+#define REGION(name, op, type)                                                                \
+    "HloModule m\n" name " {\n  p = " type "[] parameter(0)\n  q = " type "[] parameter(1)\n" \
+    "  ROOT r = " type "[] " op "(p, q)\n}\nENTRY e {\n"
+#define X "  x = f32[2] parameter(0)\n"
+#define XYZ X "  y = f32[2] parameter(1)\n  z = f32[2] parameter(2)\n"
+
+struct verdict {
+    const char *name, *module, *made;
+    const char *arguments[4]; /* none: drawn */
+    enum outcome usual, strict;
+};
+
+static const struct verdict verdicts[] = {
+    /* --- miscompiles --- */
+    {"slices of slices merged before clamping",
+     ENTRY("  x = s32[10] parameter(0)\n  i = s32[] parameter(1)\n  j = s32[] parameter(2)\n"
+           "  a = s32[5] dynamic-slice(x, i), dynamic_slice_sizes={5}\n"
+           "  ROOT b = s32[2] dynamic-slice(a, j), dynamic_slice_sizes={2}\n"),
+     ENTRY("  x = s32[10] parameter(0)\n  i = s32[] parameter(1)\n  j = s32[] parameter(2)\n"
+           "  k = s32[] add(i, j)\n"
+           "  ROOT b = s32[2] dynamic-slice(x, k), dynamic_slice_sizes={2}\n"),
+     {"{0,1,2,3,4,5,6,7,8,9}", "1", "7"},
+     OUTCOME_MISMATCH,
+     OUTCOME_MISMATCH},
+    {"a wrapped square taken for positive",
+     ENTRY("  x = s8[3] parameter(0)\n  m = s8[3] multiply(x, x)\n  ROOT a = s8[3] abs(m)\n"),
+     ENTRY("  x = s8[3] parameter(0)\n  ROOT m = s8[3] multiply(x, x)\n"),
+     {"{12, 5, -13}"},
+     OUTCOME_MISMATCH,
+     OUTCOME_MISMATCH},
+    {"a maximum that drops NaN",
+     REGION("max", "maximum",
+            "f32") "  x = f32[4] parameter(0)\n  c = f32[] constant(-inf)\n"
+                   "  ROOT r = f32[] reduce(x, c), dimensions={0}, to_apply=max\n}\n",
+     REGION("max", "maximum",
+            "f32") "  x = f32[4] parameter(0)\n  c = f32[] constant(-inf)\n"
+                   "  b = f32[4] broadcast(c), dimensions={}\n  n = pred[4] compare(x, x), "
+                   "direction=EQ\n"
+                   "  s = f32[4] select(n, x, b)\n"
+                   "  ROOT r = f32[] reduce(s, c), dimensions={0}, to_apply=max\n}\n",
+     {"{1, nan, 2, 3}"},
+     OUTCOME_MISMATCH,
+     OUTCOME_MISMATCH},
+    {"an accumulation that keeps only the last update",
+     REGION(
+         "add", "add",
+         "s32") "  x = s32[2] parameter(0)\n  i = s32[3,1] parameter(1)\n"
+                "  u = s32[3] parameter(2)\n  ROOT s = s32[2] scatter(x, i, u), "
+                "update_window_dims={}, "
+                "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, "
+                "to_apply=add\n}\n",
+     ENTRY("  x = s32[2] parameter(0)\n  i = s32[3,1] parameter(1)\n  u = s32[3] parameter(2)\n"
+           "  l = s32[1] slice(u), slice={[2:3]}\n  c = s32[] constant(0)\n"
+           "  p = s32[2] pad(l, c), padding=1_0\n  ROOT s = s32[2] add(x, p)\n"),
+     {"{10, 20}", "{{1}, {1}, {1}}", "{1, 2, 4}"},
+     OUTCOME_MISMATCH,
+     OUTCOME_MISMATCH},
+    {"an answer that is one per cent off",
+     ENTRY(X "  ROOT r = f32[2] exponential(x)\n"),
+     ENTRY(X "  e = f32[2] exponential(x)\n  c = f32[] constant(1.01)\n"
+             "  b = f32[2] broadcast(c), dimensions={}\n  ROOT r = f32[2] multiply(e, b)\n"),
+     {"{1, 2}"},
+     OUTCOME_MISMATCH,
+     OUTCOME_MISMATCH},
+    {"rounded twice on the way from f64 to f16",
+     ENTRY("  x = f64[2] parameter(0)\n  ROOT r = f16[2] convert(x)\n"),
+     ENTRY("  x = f64[2] parameter(0)\n  y = f32[2] convert(x)\n  ROOT r = f16[2] convert(y)\n"),
+     {"{1.00048828126, 1}"},
+     OUTCOME_MISMATCH,
+     OUTCOME_MISMATCH},
+    {"it dies",
+     ENTRY(X "  ROOT r = f32[2] negate(x)\n"),
+     NULL,
+     {"{1, 2}"},
+     OUTCOME_CRASH,
+     OUTCOME_CRASH},
+    /* --- subnormals taken for zero --- */
+    {"a flushed argument",
+     ENTRY(X "  ROOT r = f32[2] sqrt(x)\n"),
+     ENTRY(X "  ROOT r = f32[2] constant({0, 2})\n"),
+     {"{1e-40, 4}"},
+     OUTCOME_PASS,
+     OUTCOME_MISMATCH},
+    {"a flushed operand of a compare",
+     ENTRY("  u = u32[2] parameter(0)\n  f = f32[2] bitcast-convert(u)\n"
+           "  z = f32[] constant(0)\n  b = f32[2] broadcast(z), dimensions={}\n"
+           "  ROOT r = pred[2] compare(f, b), direction=EQ\n"),
+     ENTRY("  u = u32[2] parameter(0)\n  ROOT r = pred[2] constant({true, false})\n"),
+     {"{77, 1065353216}"},
+     OUTCOME_PASS,
+     OUTCOME_MISMATCH},
+    {"flushed sort keys are ties",
+     "HloModule m\nless {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+     "  c = s32[] parameter(2)\n  d = s32[] parameter(3)\n"
+     "  ROOT l = pred[] compare(a, b), direction=LT\n}\nENTRY e {\n  k = f32[4] parameter(0)\n"
+     "  i = s32[4] iota(), iota_dimension=0\n"
+     "  s = (f32[4], s32[4]) sort(k, i), dimensions={0}, is_stable=true, to_apply=less\n"
+     "  ROOT r = s32[4] get-tuple-element(s), index=1\n}\n",
+     ENTRY("  k = f32[4] parameter(0)\n  ROOT r = s32[4] constant({3, 0, 1, 2})\n"),
+     {"{3e-40, 2e-40, 1e-40, -1}"},
+     OUTCOME_PASS,
+     OUTCOME_MISMATCH},
+    {"but a normal number is not flushed",
+     ENTRY(X "  ROOT r = f32[2] sqrt(x)\n"),
+     ENTRY(X "  ROOT r = f32[2] constant({0, 2})\n"),
+     {"{1e-36, 4}"},
+     OUTCOME_MISMATCH,
+     OUTCOME_MISMATCH},
+    /* --- licences of the algebraic simplifier and of contraction --- */
+    {"two divisions become one, which overflows",
+     ENTRY(XYZ "  d = f32[2] divide(x, y)\n  ROOT r = f32[2] divide(d, z)\n"),
+     ENTRY(XYZ "  d = f32[2] multiply(y, z)\n  ROOT r = f32[2] divide(x, d)\n"),
+     {"{1e30, 6}", "{1e20, 2}", "{1e20, 3}"},
+     OUTCOME_PASS,
+     OUTCOME_MISMATCH},
+    {"the logarithm of an exponential folded away",
+     ENTRY(X "  e = f32[2] exponential(x)\n  ROOT r = f32[2] log(e)\n"),
+     ENTRY(X "  ROOT r = f32[2] copy(x)\n"),
+     {"{100, 1}"},
+     OUTCOME_PASS,
+     OUTCOME_MISMATCH},
+    {"a multiply and add contracted",
+     ENTRY(XYZ "  m = f32[2] multiply(x, y)\n  ROOT r = f32[2] subtract(m, z)\n"),
+     ENTRY(XYZ "  a = f64[2] convert(x)\n  b = f64[2] convert(y)\n  c = f64[2] convert(z)\n"
+               "  m = f64[2] multiply(a, b)\n  s = f64[2] subtract(m, c)\n"
+               "  ROOT r = f32[2] convert(s)\n"),
+     {"{1.1, 3}", "{1.1, 5}", "{1.21, 15}"},
+     OUTCOME_PASS,
+     OUTCOME_MISMATCH},
+    {"a zero of the other sign",
+     ENTRY(X "  ROOT r = f32[2] negate(x)\n"),
+     ENTRY(X "  c = f32[] constant(0)\n  b = f32[2] broadcast(c), dimensions={}\n"
+             "  ROOT r = f32[2] subtract(b, x)\n"),
+     {"{0, 1}"},
+     OUTCOME_PASS,
+     OUTCOME_MISMATCH},
+    /* --- what must stay silent --- */
+    {"a sum in another order",
+     REGION("add", "add", "f32") "  x = f32[3] parameter(0)\n  c = f32[] constant(0)\n"
+                                 "  ROOT r = f32[] reduce(x, c), dimensions={0}, to_apply=add\n}\n",
+     ENTRY("  x = f32[3] parameter(0)\n  a = f32[1] slice(x), slice={[0:1]}\n"
+           "  b = f32[1] slice(x), slice={[1:2]}\n  c = f32[1] slice(x), slice={[2:3]}\n"
+           "  s = f32[1] add(a, b)\n  t = f32[1] add(s, c)\n  ROOT r = f32[] reshape(t)\n"),
+     {"{1, 5.9604645e-8, 5.9604645e-8}"},
+     OUTCOME_PASS,
+     OUTCOME_MISMATCH},
+    {"a sum of f16 kept in f16",
+     REGION("add", "add", "f16") "  x = f16[3] parameter(0)\n  c = f16[] constant(0)\n"
+                                 "  ROOT r = f16[] reduce(x, c), dimensions={0}, to_apply=add\n}\n",
+     ENTRY("  x = f16[3] parameter(0)\n  a = f16[1] slice(x), slice={[0:1]}\n"
+           "  b = f16[1] slice(x), slice={[1:2]}\n  c = f16[1] slice(x), slice={[2:3]}\n"
+           "  s = f16[1] add(a, b)\n  t = f16[1] add(s, c)\n  ROOT r = f16[] reshape(t)\n"),
+     {"{2048, 1, 1}"},
+     OUTCOME_PASS,
+     OUTCOME_MISMATCH},
+    {"the small part of a complex product",
+     ENTRY("  x = c64[1] parameter(0)\n  y = c64[1] parameter(1)\n"
+           "  ROOT r = c64[1] multiply(x, y)\n"),
+     ENTRY("  x = c64[1] parameter(0)\n  y = c64[1] parameter(1)\n  a = f32[1] real(x)\n"
+           "  b = f32[1] imag(x)\n  c = f32[1] real(y)\n  d = f32[1] imag(y)\n"
+           "  ac = f32[1] multiply(a, c)\n  bd = f32[1] multiply(b, d)\n"
+           "  ad = f32[1] multiply(a, d)\n  bc = f32[1] multiply(b, c)\n"
+           "  re = f32[1] subtract(ac, bd)\n  im = f32[1] add(ad, bc)\n"
+           "  ROOT r = c64[1] complex(re, im)\n"),
+     {"{(1.1, 0.7)}", "{(0.7, 1.1000001)}"},
+     OUTCOME_PASS,
+     OUTCOME_MISMATCH},
+    {"NaN of another sign",
+     ENTRY(X "  ROOT r = f32[2] log(x)\n"),
+     ENTRY(X "  l = f32[2] log(x)\n  ROOT r = f32[2] negate(l)\n"),
+     {"{-1, 1}"},
+     OUTCOME_PASS,
+     OUTCOME_MISMATCH}, /* log 1 is +0: strict sees the sign of the zero only */
+    {"the golden moves as much",
+     ENTRY(X "  e = f32[2] exponential(x)\n  c = f32[] constant(4194304)\n"
+             "  b = f32[2] broadcast(c), dimensions={}\n  m = f32[2] multiply(e, b)\n"
+             "  ROOT r = s32[2] convert(m)\n"),
+     ENTRY(X "  e = f32[2] exponential(x)\n  c = f32[] constant(4194304)\n"
+             "  b = f32[2] broadcast(c), dimensions={}\n  m = f32[2] multiply(e, b)\n"
+             "  i = s32[2] convert(m)\n  one = s32[] constant(1)\n"
+             "  ones = s32[2] broadcast(one), dimensions={}\n  ROOT r = s32[2] add(i, ones)\n"),
+     {"{1, 1.5}"},
+     OUTCOME_INCONCLUSIVE,
+     OUTCOME_MISMATCH},
+    /* --- does the run say anything? (drawn arguments) --- */
+    {"always NaN",
+     ENTRY("  x = f32[9] parameter(0)\n  a = f32[9] abs(x)\n  n = f32[9] negate(a)\n"
+           "  c = f32[] constant(-1)\n  b = f32[9] broadcast(c), dimensions={}\n"
+           "  s = f32[9] add(n, b)\n  ROOT r = f32[9] log(s)\n"),
+     ENTRY("  x = f32[9] parameter(0)\n  c = f32[] constant(nan)\n"
+           "  ROOT r = f32[9] broadcast(c), dimensions={}\n"),
+     {NULL},
+     OUTCOME_VACUOUS,
+     OUTCOME_VACUOUS},
+    {"always zero",
+     ENTRY("  x = s32[9] parameter(0)\n  ROOT r = s32[9] subtract(x, x)\n"),
+     ENTRY("  x = s32[9] parameter(0)\n  c = s32[] constant(0)\n"
+           "  ROOT r = s32[9] broadcast(c), dimensions={}\n"),
+     {NULL},
+     OUTCOME_VACUOUS,
+     OUTCOME_VACUOUS},
+    {"one value, but it is the argument's",
+     ENTRY("  x = s32[] parameter(0)\n  ROOT r = s32[9] broadcast(x), dimensions={}\n"),
+     ENTRY("  x = s32[] parameter(0)\n  y = s32[9] broadcast(x), dimensions={}\n"
+           "  ROOT r = s32[9] copy(y)\n"),
+     {NULL},
+     OUTCOME_PASS,
+     OUTCOME_PASS},
+    {"nothing depends on the argument",
+     ENTRY("  x = u4[18] parameter(0)\n"
+           "  ROOT r = u4[18] collective-permute(x), source_target_pairs={}\n"),
+     ENTRY("  x = u4[18] parameter(0)\n  c = u4[] constant(0)\n"
+           "  ROOT r = u4[18] broadcast(c), dimensions={}\n"),
+     {NULL},
+     OUTCOME_PASS,
+     OUTCOME_PASS},
+    {"more than the devices gather",
+     ENTRY("  x = s4[1,2] parameter(0)\n"
+           "  ROOT r = s4[3,2] all-gather(x), dimensions={0}\n"),
+     ENTRY("  x = s4[1,2] parameter(0)\n  c = s4[] constant(7)\n"
+           "  ROOT r = s4[3,2] pad(x, c), padding=0_2x0_0\n"),
+     {"{{1, 2}}"},
+     OUTCOME_PASS,
+     OUTCOME_PASS},
+    {"products of many integers",
+     REGION("mul", "multiply",
+            "s32") "  x = s32[3,400] parameter(0)\n  c = s32[] constant(1)\n"
+                   "  ROOT r = s32[3] reduce(x, c), dimensions={1}, to_apply=mul\n}\n",
+     REGION("mul", "multiply",
+            "s32") "  x = s32[3,400] parameter(0)\n  c = s32[] constant(1)\n"
+                   "  y = s32[3,400] reverse(x), dimensions={1}\n"
+                   "  ROOT r = s32[3] reduce(y, c), dimensions={1}, to_apply=mul\n}\n",
+     {NULL},
+     OUTCOME_PASS,
+     OUTCOME_PASS},
+};
+
+START_TEST(test_verdict)
+{
+    const struct verdict *row = &verdicts[_i];
+    const char *const *arguments = row->arguments[0] != NULL ? row->arguments : NULL;
+    enum outcome usual = judge(row->module, row->made, NULL, arguments, NULL, 0);
+    ck_assert_msg(usual == row->usual, "%s: %s, not %s", row->name, outcome_text(usual),
+                  outcome_text(row->usual));
+    enum outcome strict = judge(row->module, row->made, NULL, arguments, "strict", 0);
+    ck_assert_msg(strict == row->strict, "%s, strict: %s, not %s", row->name, outcome_text(strict),
+                  outcome_text(row->strict));
+}
+END_TEST
+
+START_TEST(test_flaky)
+{
+    static const char *const arguments[] = {"{1, 2}"};
+    const char *module = ENTRY(X "  ROOT r = f32[2] negate(x)\n");
+    const char *other = ENTRY(X "  ROOT r = f32[2] abs(x)\n");
+    ck_assert_int_eq(judge(module, module, other, arguments, NULL, 3), OUTCOME_FLAKY);
+    ck_assert_int_eq(judge(module, module, module, arguments, NULL, 3), OUTCOME_PASS);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("differential");
+    TCase *tests = tcase_create("verdicts");
+    tcase_add_loop_test(tests, test_verdict, 0, sizeof verdicts / sizeof *verdicts);
+    tcase_add_test(tests, test_flaky);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

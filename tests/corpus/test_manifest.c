@@ -1,0 +1,165 @@
+/* Manifests: what is read, defaults, and errors with line and column. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "corpus/manifest.h"
+#include "hlo/base/error.h"
+
+static char folder[32];
+static char manifest_path[64], module_path[64];
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    ck_assert(file != NULL);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void set_up(void)
+{
+    strcpy(folder, "/tmp/referee-manifest-XXXXXX");
+    ck_assert(mkdtemp(folder) != NULL);
+    snprintf(manifest_path, sizeof manifest_path, "%s/manifest.yaml", folder);
+    snprintf(module_path, sizeof module_path, "%s/a.hlo", folder);
+    write_file(module_path, "HloModule a\n");
+}
+
+static void tear_down(void)
+{
+    unlink(manifest_path);
+    unlink(module_path);
+    rmdir(folder);
+}
+
+static bool load(const char *text, struct manifest *manifest, struct error *err)
+{
+    write_file(manifest_path, text);
+    return manifest_load(manifest_path, manifest, err);
+}
+
+START_TEST(test_read)
+{
+    struct manifest manifest;
+    struct error err = {0};
+    ck_assert_msg(
+        load("# a comment\n"
+             "suite: some\n"
+             "description: what they are\n"
+             "backends: [\"cpu:\", \"interp:\"]\n"
+             "cases:\n"
+             "  - file: a.hlo\n"
+             "  - name: again\n"
+             "    file: a.hlo\n"
+             "    seeds: [3, 4]\n"
+             "    tolerance: derived\n"
+             "    timeout: 2.5\n"
+             "    expect:\n"
+             "      \"cpu:\": {outcome: MISMATCH, reason: it is wrong, until: 2027-06-30}\n",
+             &manifest, &err),
+        "%d:%d %s", err.line, err.column, err.message);
+    ck_assert_str_eq(manifest.suite, "some");
+    ck_assert_str_eq(manifest.description, "what they are");
+    ck_assert_int_eq(manifest.backend_count, 2);
+    ck_assert_str_eq(manifest.backends[1], "interp:");
+    ck_assert_int_eq(manifest.case_count, 2);
+    const struct test_case *test = &manifest.cases[0];
+    ck_assert_str_eq(test->name, "a");
+    ck_assert_str_eq(test->file, module_path);
+    ck_assert_int_eq(test->seed_count, 1);
+    ck_assert_int_eq(test->seeds[0], 1);
+    ck_assert_int_eq(test->tolerance, TOLERANCE_DEFAULT);
+    ck_assert(test->timeout == 0 && test->line == 6);
+    ck_assert(case_expectation(test, "cpu:") == NULL);
+    test = &manifest.cases[1];
+    ck_assert_str_eq(test->name, "again");
+    ck_assert(test->seed_count == 2 && test->seeds[1] == 4);
+    ck_assert_int_eq(test->tolerance, TOLERANCE_DERIVED);
+    ck_assert_double_eq(test->timeout, 2.5);
+    const struct expectation *expectation = case_expectation(test, "cpu:");
+    ck_assert(expectation != NULL && expectation->outcome == OUTCOME_MISMATCH);
+    ck_assert_str_eq(expectation->reason, "it is wrong");
+    ck_assert(case_expectation(test, "interp:") == NULL);
+    ck_assert(!expectation_expired(expectation, "2027-06-30"));
+    ck_assert(expectation_expired(expectation, "2027-07-01"));
+    manifest_finish(&manifest);
+}
+END_TEST
+
+#define HEAD "suite: s\ncases:\n"
+
+static const struct {
+    const char *text;
+    int line, column; /* 0: not told */
+    const char *words;
+} bad[] = {
+    {"suite: s\ncolour: red\ncases:\n  - file: a.hlo\n", 2, 1, "unknown key 'colour'"},
+    {"suite: s\nsuite: t\ncases:\n  - file: a.hlo\n", 2, 1, "twice"},
+    {"suite: s\n", 1, 1, "'cases' is missing"},
+    {"suite: s\ncases: none\n", 2, 8, "list of cases"},
+    {HEAD "  - name: x\n", 3, 5, "'file' is missing"},
+    {HEAD "  - a.hlo\n", 3, 5, "mapping"},
+    {HEAD "  - file: b.hlo\n", 3, 11, "there is no file"},
+    {HEAD "  - file: a.hlo\n  - file: a.hlo\n", 4, 5, "twice"},
+    {HEAD "  - file: a.hlo\n    seeds: [1, two]\n", 4, 16, "integer"},
+    {HEAD "  - file: a.hlo\n    seeds: []\n", 4, 12, "empty"},
+    {HEAD "  - file: a.hlo\n    seeds: 1\n", 4, 12, "list of seeds"},
+    {HEAD "  - file: a.hlo\n    tolerance: loose\n", 4, 16, "default, derived"},
+    {HEAD "  - file: a.hlo\n    timeout: -1\n", 4, 14, "positive"},
+    {HEAD "  - file: a.hlo\n    expect: PASS\n", 4, 13, "mapping"},
+    {HEAD "  - file: a.hlo\n    expect:\n      \"cpu:\": {outcome: WRONG, reason: r}\n", 5, 25,
+     "outcome"},
+    {HEAD "  - file: a.hlo\n    expect:\n      \"cpu:\": {outcome: CRASH}\n", 5, 15,
+     "'reason' is missing"},
+    {HEAD "  - file: a.hlo\n    expect:\n"
+          "      \"cpu:\": {outcome: CRASH, reason: r, until: soon}\n",
+     5, 50, "date"},
+    {"suite: s\nbackends: cpu\ncases:\n  - file: a.hlo\n", 2, 11, "list of backends"},
+    {"suite: [s\n", 0, 0, ""},
+    {"", 0, 0, ""},
+};
+
+START_TEST(test_errors)
+{
+    struct manifest manifest;
+    struct error err = {0};
+    ck_assert_msg(!load(bad[_i].text, &manifest, &err), "was read:\n%s", bad[_i].text);
+    ck_assert_msg(strstr(err.message, bad[_i].words) != NULL, "%d:%d %s for\n%s", err.line,
+                  err.column, err.message, bad[_i].text);
+    if (bad[_i].line > 0) {
+        ck_assert_msg(err.line == bad[_i].line && err.column == bad[_i].column,
+                      "%d:%d, not %d:%d: %s for\n%s", err.line, err.column, bad[_i].line,
+                      bad[_i].column, err.message, bad[_i].text);
+        ck_assert_str_eq(err.file, manifest_path);
+    }
+    ck_assert(err.message[0] != '\0');
+}
+END_TEST
+
+START_TEST(test_no_file)
+{
+    struct manifest manifest;
+    struct error err = {0};
+    ck_assert(!manifest_load("/nowhere/manifest.yaml", &manifest, &err));
+    ck_assert_int_eq(err.code, ERROR_NOT_FOUND);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("manifest");
+    TCase *tests = tcase_create("manifests");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, test_read);
+    tcase_add_loop_test(tests, test_errors, 0, sizeof bad / sizeof *bad);
+    tcase_add_test(tests, test_no_file);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
