@@ -404,6 +404,15 @@ void literal_set_complex(struct literal *literal, int64_t index, double real, do
     }
 }
 
+/* Towards zero; saturates beyond the range, and NaN is 0. */
+static int64_t double_to_int(double value)
+{
+    if (value != value) {
+        return 0;
+    }
+    return value >= 0x1p63 ? INT64_MAX : value < -0x1p63 ? INT64_MIN : (int64_t)value;
+}
+
 void literal_set_double(struct literal *literal, int64_t index, double value)
 {
     enum type type = literal->shape->type;
@@ -418,10 +427,12 @@ void literal_set_double(struct literal *literal, int64_t index, double value)
         literal_set_bits(literal, index, value != 0.0);
         break;
     case KIND_UNSIGNED:
-        literal_set_bits(literal, index, (uint64_t)value);
+        literal_set_bits(literal, index,
+                         value < 0x1p63 ? (uint64_t)double_to_int(value)
+                                        : (uint64_t)double_to_int(value - 0x1p63) + (1ull << 63));
         break;
     default:
-        literal_set_int(literal, index, (int64_t)value);
+        literal_set_int(literal, index, double_to_int(value));
         break;
     }
 }

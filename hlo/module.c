@@ -259,6 +259,27 @@ static bool order_instructions(struct computation *computation, struct error *er
     return ok;
 }
 
+/* Operands and control predecessors must be of the same computation: their ids index its list. */
+static bool check_parents(const struct computation *computation, struct error *err)
+{
+    for (int i = 0; i < computation->count; i++) {
+        const struct instruction *instruction = computation->instructions[i];
+        int count = instruction->operand_count + instruction->control_count;
+        for (int k = 0; k < count; k++) {
+            const struct instruction *needed =
+                k < instruction->operand_count
+                    ? instruction->operands[k]
+                    : instruction->control_predecessors[k - instruction->operand_count];
+            if (needed->parent != computation) {
+                return error_at(err, instruction_where(instruction),
+                                "%s uses %s of another computation, %s", instruction->name,
+                                needed->name, needed->parent->name);
+            }
+        }
+    }
+    return true;
+}
+
 static struct where computation_where(const struct computation *computation)
 {
     return (struct where){computation->module->source, computation->line, computation->column};
@@ -337,8 +358,18 @@ bool module_finish(struct module *module, struct error *err)
         for (int i = 0; i < computation->count; i++) {
             computation->instructions[i]->id = i;
         }
-        if (!is_ordered(computation) && !order_instructions(computation, err)) {
+        if (!check_parents(computation, err)) {
             return false;
+        }
+        if (!is_ordered(computation)) {
+            if (!order_instructions(computation, err)) {
+                return false;
+            }
+            if (module->config.is_scheduled) {
+                return error_at(err, computation_where(computation),
+                                "the schedule of %s has instructions before their operands",
+                                computation->name);
+            }
         }
         if (!collect_parameters(computation, err)) {
             return false;

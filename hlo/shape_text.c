@@ -201,15 +201,15 @@ static bool read_int(struct reader *reader, int64_t *value)
     if (at >= reader->end || *at < '0' || *at > '9') {
         return fail(reader, "an integer");
     }
-    uint64_t number = 0;
+    int64_t number = 0;
     while (at < reader->end && *at >= '0' && *at <= '9') {
-        if (number > (uint64_t)INT64_MAX / 10 - 1) {
+        if (__builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, *at++ - '0', &number)) {
             return fail(reader, "an integer of 64 bits");
         }
-        number = number * 10 + (uint64_t)(*at++ - '0');
     }
     reader->at = at;
-    *value = negative ? -(int64_t)number : (int64_t)number;
+    *value = negative ? -number : number;
     return true;
 }
 
@@ -283,7 +283,7 @@ static bool read_layout_field(struct reader *reader, struct layout *layout,
     case 'D': {
         const char *begin = reader->at;
         const char *close = memchr(begin, ')', (size_t)(reader->end - begin));
-        if (*begin != '(' || close == NULL || close - begin > 120) {
+        if (close == NULL || *begin != '(' || close - begin > 120) {
             return fail(reader, "dimension level types");
         }
         for (const char *at = begin + 1; at < close; at++) {
@@ -328,7 +328,7 @@ static bool read_layout_field(struct reader *reader, struct layout *layout,
                (layout->physical_shape = read_shape(reader, depth + 1)) != NULL &&
                expect(reader, ')');
     case 'S':
-        if (reader->at < reader->end && *reader->at != 'C') {
+        if (reader->at == reader->end || *reader->at != 'C') {
             return read_paren_int(reader, &layout->memory_space);
         }
         reader->at++;

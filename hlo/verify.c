@@ -68,6 +68,21 @@ static bool check_operands(const struct instruction *instruction, struct finding
     return true;
 }
 
+static bool is_unbounded(const struct shape *shape)
+{
+    for (int i = 0; i < shape->count; i++) {
+        if (is_unbounded(shape->elements[i])) {
+            return true;
+        }
+    }
+    for (int i = 0; i < shape->rank; i++) {
+        if (shape->dimensions[i] == DIMENSION_UNBOUNDED) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void check_instruction(const struct instruction *instruction, struct findings *findings)
 {
     struct error err = {0};
@@ -79,6 +94,12 @@ static void check_instruction(const struct instruction *instruction, struct find
     if (!shape_check(instruction->shape, &err)) {
         verify_report(findings, instruction, instruction_where(instruction), "%s: %s",
                       instruction->name, err.message);
+        return;
+    }
+    if (is_unbounded(instruction->shape)) {
+        verify_report(findings, instruction, instruction_where(instruction),
+                      "%s has an unbounded dimension: %s", instruction->name,
+                      shape_text(instruction->shape));
         return;
     }
     if (!infer_check(instruction, &err)) {
@@ -103,13 +124,17 @@ static void check_names(const struct computation *computation, struct findings *
     map_finish(&seen);
 }
 
-/* A fusion body or embedded computation has no side effects on control flow of its caller; a
- * computation is called either as an embedded one (reducer, fusion body …) or by control flow. */
+/* Computations that nobody calls are checked like all others; XLA's verifier does not mind if one is
+ * called both by control flow and as a reducer or the like. */
 static void check_computation(const struct computation *computation, struct findings *findings)
 {
+    int before = findings->count;
     check_names(computation, findings);
     for (int i = 0; i < computation->count; i++) {
         check_instruction(computation->instructions[i], findings);
+    }
+    if (findings->count == before) {
+        verify_computation(computation, findings);
     }
 }
 
@@ -148,7 +173,7 @@ bool verify_module(const struct module *module, struct findings *findings)
         check_computation(module->computations[c], findings);
     }
     check_entry_layout(module, findings);
-    verify_module_rules(module, findings);
+    verify_header(module, findings);
     return findings->count == 0;
 }
 

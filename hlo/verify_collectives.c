@@ -172,38 +172,53 @@ static void check_sizes(const struct instruction *instruction, enum group_mode m
     }
 }
 
-/* A device sends once and receives once, or once for each slice of a permute in place. */
+static int compare_ids(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* How often a device may send, or receive: once, or once for each slice of a permute in place. */
+static int allowed_pairs(const struct instruction *instruction)
+{
+    if (attr_get(instruction, ATTR_SLICE_SIZES) == NULL || instruction->operand_count != 4) {
+        return 1;
+    }
+    const struct shape *offsets = operand_shape(instruction, 2);
+    bool is_tuple = shape_is_tuple(operand_shape(instruction, 0)) && offsets->count > 0;
+    return is_tuple ? offsets->elements[0]->count : offsets->count;
+}
+
 static void check_source_targets(const struct instruction *instruction, struct findings *findings)
 {
     const struct module_config *config = &instruction->parent->module->config;
     struct ints pairs = attr_ints(instruction, ATTR_SOURCE_TARGET_PAIRS);
-    int64_t allowed = 1, limit = has_channel(instruction) ? config->partition_count
-                                                          : config->replica_count;
-    if (attr_get(instruction, ATTR_SLICE_SIZES) != NULL && instruction->operand_count == 4) {
-        const struct shape *offsets = operand_shape(instruction, 2);
-        bool is_tuple = shape_is_tuple(operand_shape(instruction, 0)) && offsets->count > 0;
-        allowed = is_tuple ? offsets->elements[0]->count : offsets->count;
+    int count = pairs.count / 2, allowed = allowed_pairs(instruction);
+    int64_t limit = has_channel(instruction) ? config->partition_count : config->replica_count;
+    if (limit == 1) { /* the default: nobody said how many there are */
+        limit = INT64_MAX;
     }
-    for (int i = 0; limit == 1 && i < pairs.count; i++) {
-        limit = INT64_MAX; /* nobody said how many there are */
-    }
-    for (int i = 0; i < pairs.count; i++) {
-        const char *what = i % 2 == 0 ? "source" : "target";
-        int64_t id = pairs.values[i], before = 0;
-        if (id < 0 || id >= limit) {
-            REPORT("%s: %s %lld is not below %lld", instruction->name, what, (long long)id,
-                   (long long)limit);
-            return;
+    int64_t *ids = memory_alloc((size_t)count * sizeof *ids);
+    for (int side = 0; side < 2; side++) {
+        const char *what = side == 0 ? "source" : "target";
+        for (int i = 0; i < count; i++) {
+            ids[i] = pairs.values[2 * i + side];
         }
-        for (int k = i % 2; k < i; k += 2) {
-            before += pairs.values[k] == id;
-        }
-        if (before >= allowed) {
-            REPORT("%s: %s %lld is there too often in source_target_pairs", instruction->name,
-                   what, (long long)id);
-            return;
+        qsort(ids, (size_t)count, sizeof *ids, compare_ids);
+        for (int i = 0; i < count; i++) {
+            if (ids[i] < 0 || ids[i] >= limit) {
+                REPORT("%s: %s %lld in source_target_pairs is not a device", instruction->name,
+                       what, (long long)ids[i]);
+                break;
+            }
+            if (i >= allowed && ids[i] == ids[i - allowed]) {
+                REPORT("%s: %s %lld is there twice in source_target_pairs", instruction->name,
+                       what, (long long)ids[i]);
+                break;
+            }
         }
     }
+    free(ids);
 }
 
 void verify_collective(const struct instruction *instruction, struct findings *findings)

@@ -12,7 +12,12 @@ void verify_report(struct findings *findings, const struct instruction *instruct
 void verify_rules(const struct instruction *instruction, struct findings *findings);
 /* Replica groups, channels and source-target pairs of collectives (verify_collectives.c). */
 void verify_collective(const struct instruction *instruction, struct findings *findings);
-/* Rules between computations: aliasing, donors, channels, schedules, execution threads. */
-void verify_module_rules(const struct module *module, struct findings *findings);
+/* Rules of a computation as a whole: pairs of start and done, fusion bodies, execution threads,
+ * shardings of loops and branches (verify_computations.c). */
+void verify_computation(const struct computation *computation, struct findings *findings);
+/* Rules of the header: counts, aliases, donors (verify_computations.c). */
+void verify_header(const struct module *module, struct findings *findings);
+/* The part of a shape at a tuple index; NULL if there is none. */
+const struct shape *verify_part(const struct shape *shape, struct ints index);
 
 #endif

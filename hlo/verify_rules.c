@@ -1,9 +1,8 @@
-/* Verifier: rules of single opcodes and of the module beyond shapes.
+/* Verifier: rules of single opcodes beyond shapes.
  * Source: xla/service/hlo_verifier.cc. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "hlo/base/arena.h"
+#include "hlo/infer_internal.h"
 #include "hlo/verify_internal.h"
 
 #define REPORT(...) verify_report(findings, instruction, instruction_where(instruction), __VA_ARGS__)
@@ -38,40 +37,7 @@ static int called_wanted(enum opcode opcode)
     }
 }
 
-/* A -done or -update op consumes what its start (or an update of it) made. */
-static const struct {
-    enum opcode done, start, update;
-} pairs[] = {
-    {OP_ASYNC_UPDATE, OP_ASYNC_START, OP_ASYNC_UPDATE},
-    {OP_ASYNC_DONE, OP_ASYNC_START, OP_ASYNC_UPDATE},
-    {OP_COPY_DONE, OP_COPY_START, OP_COPY_START},
-    {OP_SEND_DONE, OP_SEND, OP_SEND},
-    {OP_RECV_DONE, OP_RECV, OP_RECV},
-    {OP_ALL_GATHER_DONE, OP_ALL_GATHER_START, OP_ALL_GATHER_START},
-    {OP_ALL_REDUCE_DONE, OP_ALL_REDUCE_START, OP_ALL_REDUCE_START},
-    {OP_COLLECTIVE_PERMUTE_DONE, OP_COLLECTIVE_PERMUTE_START, OP_COLLECTIVE_PERMUTE_START},
-};
-
-static void check_pair(const struct instruction *instruction, struct findings *findings)
-{
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        if (pairs[i].done != instruction->opcode) {
-            continue;
-        }
-        enum opcode from = instruction->operands[0]->opcode;
-        bool passes_on = from == OP_GET_TUPLE_ELEMENT || from == OP_PARAMETER ||
-                         from == OP_OPT_BARRIER || from == OP_WHILE;
-        if (from != pairs[i].start && from != pairs[i].update && !passes_on) {
-            REPORT("%s %s must consume a %s, but its operand %s is a %s",
-                   opcode_text(instruction->opcode), instruction->name,
-                   opcode_text(pairs[i].start), instruction->operands[0]->name,
-                   opcode_text(from));
-        }
-    }
-}
-
-/* The part of a shape at a tuple index; NULL if there is none. */
-static const struct shape *at_index(const struct shape *shape, struct ints index)
+const struct shape *verify_part(const struct shape *shape, struct ints index)
 {
     for (int i = 0; i < index.count; i++) {
         if (!shape_is_tuple(shape) || index.values[i] < 0 || index.values[i] >= shape->count) {
@@ -80,6 +46,31 @@ static const struct shape *at_index(const struct shape *shape, struct ints index
         shape = shape->elements[index.values[i]];
     }
     return shape;
+}
+
+/* The value of an entry of frontend_attributes, or NULL. */
+static const struct bytes *frontend_attribute(const struct instruction *instruction,
+                                              const char *key)
+{
+    const struct attr *attr = attr_get(instruction, ATTR_FRONTEND_ATTRIBUTES);
+    for (int i = 0; attr != NULL && i < attr->string_map.count; i++) {
+        const struct string_entry *entry = &attr->string_map.entries[i];
+        if (entry->key.size == strlen(key) && memcmp(entry->key.data, key, entry->key.size) == 0) {
+            return &entry->value;
+        }
+    }
+    return NULL;
+}
+
+static bool has_frontend_attribute(const struct instruction *instruction, const char *key)
+{
+    return frontend_attribute(instruction, key) != NULL;
+}
+
+/* Pin and Unpin turn arrays into buffers and back: what a buffer holds counts. */
+static const struct shape *strip_buffers(const struct shape *shape)
+{
+    return shape->type == TYPE_BUFFER ? shape->elements[0] : shape;
 }
 
 static void check_aliasing(const struct instruction *instruction, struct findings *findings)
@@ -92,12 +83,17 @@ static void check_aliasing(const struct instruction *instruction, struct finding
                    (long long)alias->operand, instruction->operand_count);
             continue;
         }
-        const struct shape *output = at_index(instruction->shape, alias->output_index);
+        const struct shape *output = verify_part(instruction->shape, alias->output_index);
         const struct shape *operand =
-            at_index(instruction->operands[alias->operand]->shape, alias->operand_index);
+            verify_part(instruction->operands[alias->operand]->shape, alias->operand_index);
         if (output == NULL || operand == NULL) {
             REPORT("%s: output_to_operand_aliasing entry %d names a part that is not there",
                    instruction->name, i);
+        } else if (instruction->opcode != OP_ASYNC_START && instruction->opcode != OP_ASYNC_UPDATE &&
+                   !infer_compatible(strip_buffers(output), strip_buffers(operand)) &&
+                   !has_frontend_attribute(instruction, "xla_skip_custom_call_alias_shape_check")) {
+            REPORT("%s: output_to_operand_aliasing joins %s and %s", instruction->name,
+                   shape_text(output), shape_text(operand));
         }
     }
 }
@@ -117,10 +113,48 @@ static void check_reduce_precision(const struct instruction *instruction,
     }
 }
 
+/* Integers and pred have a total order only. */
+static void check_compare(const struct instruction *instruction, struct findings *findings)
+{
+    enum type type = instruction->operands[1]->shape->type;
+    if ((type_is_integer(type) || type == TYPE_PRED) &&
+        compare_type_of(instruction) == COMPARE_FLOAT) {
+        REPORT("%s compares %s as FLOAT", instruction->name, type_text(type));
+    }
+}
+
+static void check_composite(const struct instruction *instruction, struct findings *findings)
+{
+    if (!attr_bool(instruction, ATTR_IS_COMPOSITE, false)) {
+        return;
+    }
+    const struct bytes *name = frontend_attribute(instruction, "composite.name");
+    const struct bytes *attributes = frontend_attribute(instruction, "composite.attributes");
+    const struct bytes *version = frontend_attribute(instruction, "composite.version");
+    if (name == NULL || name->size == 0) {
+        REPORT("%s is a composite, but has no frontend attribute composite.name",
+               instruction->name);
+    }
+    if (attributes != NULL && attributes->size == 0) {
+        REPORT("%s: the frontend attribute composite.attributes is empty", instruction->name);
+    }
+    if (version != NULL &&
+        (version->size == 0 || strspn(version->data, "0123456789") != version->size)) {
+        REPORT("%s: the frontend attribute composite.version is no number: %s", instruction->name,
+               version->data);
+    }
+}
+
 static void check_custom_call(const struct instruction *instruction, struct findings *findings)
 {
     const struct attr *attr = attr_get(instruction, ATTR_OPERAND_LAYOUT_CONSTRAINTS);
-    if (attr == NULL) {
+    const char *target = attr_string(instruction, ATTR_CUSTOM_CALL_TARGET);
+    if (strcmp(target, "GetRngSeed") == 0 &&
+        (instruction->operand_count != 0 || instruction->shape != shape_scalar(TYPE_U64))) {
+        REPORT("%s: GetRngSeed takes nothing and gives u64[]", instruction->name);
+    }
+    if (attr == NULL || strcmp(target, "LayoutConstraint") == 0 ||
+        strcmp(target, "control_dep") == 0) {
         return;
     }
     if (attr->shapes.count != instruction->operand_count) {
@@ -129,8 +163,7 @@ static void check_custom_call(const struct instruction *instruction, struct find
         return;
     }
     for (int i = 0; i < attr->shapes.count; i++) {
-        if (!shape_compatible(shape_static(attr->shapes.shapes[i]),
-                              shape_static(instruction->operands[i]->shape))) {
+        if (!infer_compatible(attr->shapes.shapes[i], instruction->operands[i]->shape)) {
             REPORT("%s: operand_layout_constraints says %s for operand %d, which is %s",
                    instruction->name, shape_text(attr->shapes.shapes[i]), i,
                    shape_text(instruction->operands[i]->shape));
@@ -146,52 +179,22 @@ void verify_rules(const struct instruction *instruction, struct findings *findin
                instruction->name, instruction->called_count, wanted);
         return;
     }
-    check_pair(instruction, findings);
     verify_collective(instruction, findings);
     check_aliasing(instruction, findings);
-    if (instruction->opcode == OP_REDUCE_PRECISION) {
+    switch (instruction->opcode) {
+    case OP_REDUCE_PRECISION:
         check_reduce_precision(instruction, findings);
-    } else if (instruction->opcode == OP_CUSTOM_CALL) {
+        break;
+    case OP_CUSTOM_CALL:
         check_custom_call(instruction, findings);
-    }
-}
-
-#undef REPORT
-
-/* --- the module --- */
-
-static void check_parameter_index(const struct module *module, const char *what, int64_t parameter,
-                                  struct ints index, struct findings *findings)
-{
-    struct where where = {module->source, 1, 0};
-    const struct computation *entry = module->entry;
-    if (parameter < 0 || parameter >= entry->parameter_count ||
-        at_index(entry->parameters[parameter]->shape, index) == NULL) {
-        verify_report(findings, NULL, where, "%s names parameter %lld or a part of it that is not "
-                                             "there",
-                      what, (long long)parameter);
-    }
-}
-
-void verify_module_rules(const struct module *module, struct findings *findings)
-{
-    const struct module_config *config = &module->config;
-    struct where where = {module->source, 1, 0};
-    if (config->replica_count < 1 || config->partition_count < 1) {
-        verify_report(findings, NULL, where, "replica_count and num_partitions must be positive");
-    }
-    for (int i = 0; i < config->alias_count; i++) {
-        const struct input_output_alias *alias = &config->aliases[i];
-        check_parameter_index(module, "input_output_alias", alias->parameter,
-                              alias->parameter_index, findings);
-        const struct shape *output = at_index(module->entry->root->shape, alias->output_index);
-        if (output == NULL) {
-            verify_report(findings, NULL, where,
-                          "input_output_alias names a part of the result that is not there");
-        }
-    }
-    for (int i = 0; i < config->donor_count; i++) {
-        check_parameter_index(module, "buffer_donor", config->donors[i].parameter,
-                              config->donors[i].parameter_index, findings);
+        break;
+    case OP_COMPARE:
+        check_compare(instruction, findings);
+        break;
+    case OP_CALL:
+        check_composite(instruction, findings);
+        break;
+    default:
+        break;
     }
 }

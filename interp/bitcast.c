@@ -1,7 +1,7 @@
 /* bitcast: the same bytes in memory, read as another type, shape or layout.
  *
- * Literals here are row-major whatever the layout, so that a bitcast first puts the operand into the
- * order in memory that its layout describes and then reads that memory as the result's layout
+ * Literals here are row-major whatever the layout, so that a bitcast first puts the operand into
+ * the order in memory that its layout describes and then reads that memory as the result's layout
  * describes it. Source: xla/layout_util.h, xla/index_util.h; docs/tiled_layout.md. */
 #include <stdlib.h>
 #include <string.h>

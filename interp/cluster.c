@@ -10,8 +10,8 @@
 struct finder {
     const struct computation *computation;
     struct users users;
-    int *owner;    /* by instruction: its cluster's number (the root's id), or −1 */
-    int *sizes;    /* by cluster number: members */
+    int *owner; /* by instruction: its cluster's number (the root's id), or −1 */
+    int *sizes; /* by cluster number: members */
     struct clusters *clusters;
 };
 
@@ -96,8 +96,7 @@ static void place(struct finder *finder, int i)
 /* --- what a cluster reads --- */
 
 /* Is the broadcast, in flat order, element (i / quotient) mod period of its operand? */
-static bool broadcast_view(const struct instruction *broadcast, int64_t *quotient,
-                           int64_t *period)
+static bool broadcast_view(const struct instruction *broadcast, int64_t *quotient, int64_t *period)
 {
     const struct shape *shape = broadcast->shape, *from = broadcast->operands[0]->shape;
     struct ints dimensions = attr_ints(broadcast, ATTR_DIMENSIONS);
@@ -134,8 +133,8 @@ struct builder {
     struct finder *finder;
     struct cluster *cluster;
     struct program_builder *program;
-    int *values;    /* by instruction: the program's value for a member; −1 */
-    bool *viewed;   /* by instruction: a broadcast or iota that a view looks through */
+    int *values;  /* by instruction: the program's value for a member; −1 */
+    bool *viewed; /* by instruction: a broadcast or iota that a view looks through */
     bool failed;
 };
 
@@ -363,9 +362,9 @@ static bool only_viewed(const struct finder *finder, int i)
 {
     const struct instruction *instruction = finder->computation->instructions[i];
     int64_t quotient, period;
-    bool view = (instruction->opcode == OP_IOTA && is_plain_array(instruction->shape)) ||
-                (instruction->opcode == OP_BROADCAST &&
-                 broadcast_view(instruction, &quotient, &period));
+    bool view =
+        (instruction->opcode == OP_IOTA && is_plain_array(instruction->shape)) ||
+        (instruction->opcode == OP_BROADCAST && broadcast_view(instruction, &quotient, &period));
     int first = finder->users.first[i], last = finder->users.first[i + 1];
     for (int u = first; u < last && view; u++) {
         int owner = finder->owner[finder->users.list[u]->id];
@@ -399,8 +398,8 @@ struct clusters *clusters_find(const struct computation *computation)
     }
     for (int i = 0; i < computation->count; i++) {
         int owner = finder.owner[i];
-        clusters->inside[i] = (owner >= 0 && owner != i && clusters->roots[owner] != NULL) ||
-                              only_viewed(&finder, i);
+        clusters->inside[i] =
+            (owner >= 0 && owner != i && clusters->roots[owner] != NULL) || only_viewed(&finder, i);
     }
     users_finish(&finder.users);
     free(finder.owner);

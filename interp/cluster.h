@@ -17,7 +17,7 @@ struct cluster;
 
 /* The clusters of a computation. */
 struct clusters {
-    int count; /* of the computation's instructions */
+    int count;              /* of the computation's instructions */
     struct cluster **roots; /* [count] the cluster whose root the instruction is, or NULL */
     bool *inside; /* [count] nobody needs the value by itself: it is not to be evaluated */
 };

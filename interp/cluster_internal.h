@@ -23,11 +23,11 @@ struct cluster {
     /* In order: elementwise instructions and reshapes, and the broadcasts and iotas that views look
      * through, for evaluation one by one. */
     const struct instruction **members;
-    struct cluster_view *views;          /* inputs of the program */
-    const struct instruction **inputs;   /* distinct */
+    struct cluster_view *views;        /* inputs of the program */
+    const struct instruction **inputs; /* distinct */
     struct program *program;
     struct program_frame *spare; /* an idle frame */
-    bool narrow; /* a view's floats are converted on loading */
+    bool narrow;                 /* a view's floats are converted on loading */
 };
 
 /* cluster_evaluate.c: the members one by one. */

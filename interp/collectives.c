@@ -71,10 +71,26 @@ static struct literal *all_reduce_part(const struct collective *collective, int 
     for (int p = 0; p < meeting->count; p++) {
         values[p] = meeting_operand(meeting, p, i);
     }
-    struct literal *result = reduce_values(collective->evaluation, collective->instruction, values,
-                                           meeting->count, err);
+    struct literal *result =
+        reduce_values(collective->evaluation, collective->instruction, values, meeting->count, err);
     free(values);
     return result;
+}
+
+/* Places of a result along a dimension from `start` on that no device gives: XLA lets a module say
+ * a result larger than what its devices gather, and leaves the rest as it was. */
+static void mark_beyond(struct literal *result, int along, int64_t start)
+{
+    const struct shape *shape = result->shape;
+    int64_t inner = 1, size = shape->dimensions[along], count = literal_elements(result);
+    for (int d = along + 1; d < shape->rank; d++) {
+        inner *= shape->dimensions[d];
+    }
+    for (int64_t i = 0; start < size && i < count; i++) {
+        if (i / inner % size >= start) {
+            literal_mark_unspecified(result, i);
+        }
+    }
 }
 
 static struct literal *all_gather_part(const struct collective *collective, int i,
@@ -82,7 +98,7 @@ static struct literal *all_gather_part(const struct collective *collective, int 
 {
     const struct meeting *meeting = collective->meeting;
     int along = (int)attr_ints(collective->instruction, ATTR_DIMENSIONS).values[0];
-    struct literal *result = literal_create(shape, err);
+    struct literal *result = literal_zero(shape, err);
     int64_t start = 0;
     for (int p = 0; result != NULL && p < meeting->count; p++) {
         const struct literal *operand = meeting_operand(meeting, p, i);
@@ -99,6 +115,9 @@ static struct literal *all_gather_part(const struct collective *collective, int 
         }
         start += size;
     }
+    if (result != NULL) {
+        mark_beyond(result, along, start);
+    }
     return result;
 }
 
@@ -107,9 +126,8 @@ static struct literal *reduce_scatter_part(const struct collective *collective, 
                                            const struct shape *shape, struct error *err)
 {
     const struct meeting *meeting = collective->meeting;
-    const struct literal *whole = shape_is_tuple(meeting->shared->shape)
-                                      ? meeting->shared->elements[i]
-                                      : meeting->shared;
+    const struct literal *whole =
+        shape_is_tuple(meeting->shared->shape) ? meeting->shared->elements[i] : meeting->shared;
     int along = (int)attr_ints(collective->instruction, ATTR_DIMENSIONS).values[0];
     int64_t size = shape->dimensions[along];
     if (size * (collective->position + 1) > whole->shape->dimensions[along]) {
@@ -152,8 +170,8 @@ static struct literal *all_to_all_tuple(const struct collective *collective, int
     (void)shape;
     const struct meeting *meeting = collective->meeting;
     if (i >= meeting->count || collective->position >= meeting->operand_count) {
-        error_set(err, ERROR_INVALID_ARGUMENT, "%d operands for %d devices",
-                  meeting->operand_count, meeting->count);
+        error_set(err, ERROR_INVALID_ARGUMENT, "%d operands for %d devices", meeting->operand_count,
+                  meeting->count);
         return NULL;
     }
     return literal_retain(meeting_operand(meeting, i, collective->position));
@@ -289,8 +307,8 @@ static bool permute_group(struct evaluation *evaluation, const struct instructio
         if (device < 0) {
             ok = error_set(err, ERROR_INVALID_ARGUMENT,
                            "%s names %lld, but there are %d replicas and %d partitions",
-                           instruction->name, (long long)pairs.values[i],
-                           grid_replicas(evaluation), grid_partitions(evaluation));
+                           instruction->name, (long long)pairs.values[i], grid_replicas(evaluation),
+                           grid_partitions(evaluation));
             break;
         }
         if (position[device] < 0) {
@@ -327,9 +345,8 @@ static struct literal *eval_permute(struct evaluation *evaluation,
         group_finish(&group);
         return literal_zero(shape, err);
     }
-    struct meeting *meeting =
-        grid_meet(evaluation, instruction, collective_channel(instruction), group.devices,
-                  group.count, group.position, operands, err);
+    struct meeting *meeting = grid_meet(evaluation, instruction, collective_channel(instruction),
+                                        group.devices, group.count, group.position, operands, err);
     group_finish(&group);
     if (meeting == NULL) {
         return NULL;
@@ -373,9 +390,8 @@ static struct literal *eval_in_group(struct evaluation *evaluation,
                   evaluation->replica, evaluation->partition);
         return NULL;
     }
-    struct meeting *meeting =
-        grid_meet(evaluation, instruction, collective_channel(instruction), group.devices,
-                  group.count, group.position, operands, err);
+    struct meeting *meeting = grid_meet(evaluation, instruction, collective_channel(instruction),
+                                        group.devices, group.count, group.position, operands, err);
     struct literal *result = NULL;
     if (meeting != NULL) {
         struct collective collective = {evaluation, instruction, meeting, group.position};

@@ -6,9 +6,8 @@
 
 /* --- leaves of a computation --- */
 
-struct literal *eval_parameter(struct evaluation *evaluation,
-                               const struct instruction *instruction, struct operands *operands,
-                               struct error *err)
+struct literal *eval_parameter(struct evaluation *evaluation, const struct instruction *instruction,
+                               struct operands *operands, struct error *err)
 {
     (void)evaluation;
     (void)operands;
@@ -36,8 +35,8 @@ static struct literal *scalar_u32(const struct instruction *instruction, int val
 }
 
 struct literal *eval_partition_id(struct evaluation *evaluation,
-                                  const struct instruction *instruction,
-                                  struct operands *operands, struct error *err)
+                                  const struct instruction *instruction, struct operands *operands,
+                                  struct error *err)
 {
     (void)operands;
     return scalar_u32(instruction, evaluation->partition, err);
@@ -111,8 +110,8 @@ struct literal *eval_get_tuple_element(struct evaluation *evaluation,
 
 /* copy, domain, opt-barrier, add-dependency: the value itself. */
 struct literal *eval_first_operand(struct evaluation *evaluation,
-                                   const struct instruction *instruction,
-                                   struct operands *operands, struct error *err)
+                                   const struct instruction *instruction, struct operands *operands,
+                                   struct error *err)
 {
     (void)evaluation;
     (void)instruction;
@@ -125,9 +124,8 @@ static struct literal *token(struct error *err)
     return literal_create(shape_token(), err);
 }
 
-struct literal *eval_after_all(struct evaluation *evaluation,
-                               const struct instruction *instruction, struct operands *operands,
-                               struct error *err)
+struct literal *eval_after_all(struct evaluation *evaluation, const struct instruction *instruction,
+                               struct operands *operands, struct error *err)
 {
     (void)evaluation;
     (void)instruction;
@@ -294,8 +292,8 @@ struct literal *eval_async_start(struct evaluation *evaluation,
 }
 
 struct literal *eval_async_update(struct evaluation *evaluation,
-                                  const struct instruction *instruction,
-                                  struct operands *operands, struct error *err)
+                                  const struct instruction *instruction, struct operands *operands,
+                                  struct error *err)
 {
     return eval_first_operand(evaluation, instruction, operands, err);
 }
@@ -327,9 +325,8 @@ struct literal *eval_copy_start(struct evaluation *evaluation,
     return start_tuple(shape, few, 2, err);
 }
 
-struct literal *eval_copy_done(struct evaluation *evaluation,
-                               const struct instruction *instruction, struct operands *operands,
-                               struct error *err)
+struct literal *eval_copy_done(struct evaluation *evaluation, const struct instruction *instruction,
+                               struct operands *operands, struct error *err)
 {
     (void)evaluation;
     (void)instruction;
@@ -385,9 +382,8 @@ struct literal *eval_send(struct evaluation *evaluation, const struct instructio
     return start_tuple(shape, elements, 1, err);
 }
 
-struct literal *eval_send_done(struct evaluation *evaluation,
-                               const struct instruction *instruction, struct operands *operands,
-                               struct error *err)
+struct literal *eval_send_done(struct evaluation *evaluation, const struct instruction *instruction,
+                               struct operands *operands, struct error *err)
 {
     (void)evaluation;
     (void)instruction;
@@ -404,9 +400,8 @@ struct literal *eval_recv(struct evaluation *evaluation, const struct instructio
     return NULL;
 }
 
-struct literal *eval_recv_done(struct evaluation *evaluation,
-                               const struct instruction *instruction, struct operands *operands,
-                               struct error *err)
+struct literal *eval_recv_done(struct evaluation *evaluation, const struct instruction *instruction,
+                               struct operands *operands, struct error *err)
 {
     return eval_recv(evaluation, instruction, operands, err);
 }

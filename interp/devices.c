@@ -32,7 +32,7 @@ struct device_grid {
     pthread_mutex_t mutex;
     int running; /* the device with the baton; −1: nobody, the grid is done */
     pthread_cond_t done;
-    bool aborted; /* a device failed, or all are stuck: waiting devices give up */
+    bool aborted;             /* a device failed, or all are stuck: waiting devices give up */
     struct meeting *meetings; /* open: not everybody is there yet */
     struct error deadlock;
 };
@@ -167,9 +167,8 @@ static bool same_devices(const struct meeting *meeting, const int *devices, int 
 }
 
 /* The open meeting of these devices under this key, or a new one. */
-static struct meeting *find_meeting(struct device_grid *grid,
-                                    const struct instruction *instruction, int64_t key,
-                                    const int *devices, int count)
+static struct meeting *find_meeting(struct device_grid *grid, const struct instruction *instruction,
+                                    int64_t key, const int *devices, int count)
 {
     for (struct meeting *meeting = grid->meetings; meeting != NULL; meeting = meeting->next) {
         bool same_key = key >= 0 ? meeting->key == key : meeting->instruction == instruction;
@@ -204,8 +203,8 @@ static bool matches(const struct meeting *meeting, const struct instruction *ins
                     struct error *err)
 {
     const struct instruction *first = meeting->instruction;
-    bool same = first->opcode == instruction->opcode &&
-                first->operand_count == instruction->operand_count;
+    bool same =
+        first->opcode == instruction->opcode && first->operand_count == instruction->operand_count;
     for (int i = 0; same && i < first->operand_count; i++) {
         same = shape_compatible(first->operands[i]->shape, instruction->operands[i]->shape) ||
                first->opcode == OP_RAGGED_ALL_TO_ALL;
@@ -325,8 +324,8 @@ static void choose_error(const struct device_grid *grid, struct error *err)
 }
 
 bool grid_run(int replicas, int partitions, struct evaluation *evaluations,
-              struct literal *const *const *arguments, int argument_count,
-              struct literal **results, struct error *err)
+              struct literal *const *const *arguments, int argument_count, struct literal **results,
+              struct error *err)
 {
     int count = replicas * partitions;
     struct device_grid grid = {.replicas = replicas, .partitions = partitions, .count = count};

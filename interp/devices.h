@@ -9,8 +9,8 @@
  * False when a device fails or when all that are left wait for others (a deadlock). Results may be
  * filled even then. */
 bool grid_run(int replicas, int partitions, struct evaluation *evaluations,
-              struct literal *const *const *arguments, int argument_count,
-              struct literal **results, struct error *err);
+              struct literal *const *const *arguments, int argument_count, struct literal **results,
+              struct error *err);
 
 /* Evaluates the entry computation in this thread (eval.c). */
 struct literal *eval_entry(struct evaluation *evaluation, struct literal *const *arguments,

@@ -135,9 +135,8 @@ struct literal *dynamic_operand(const struct instruction *instruction,
     switch (instruction->opcode) {
     case OP_REDUCE:
     case OP_REDUCE_WINDOW:
-        return i < half
-                   ? eval_mask_dynamic(operand, literal_data(operands->values[half + i]), err)
-                   : literal_retain(operand);
+        return i < half ? eval_mask_dynamic(operand, literal_data(operands->values[half + i]), err)
+                        : literal_retain(operand);
     case OP_CONVOLUTION:
     case OP_DOT:
     case OP_RAGGED_DOT:

@@ -30,8 +30,8 @@ static void read_starts(const struct operands *operands, int first, const struct
 }
 
 struct literal *eval_dynamic_slice(struct evaluation *evaluation,
-                                   const struct instruction *instruction,
-                                   struct operands *operands, struct error *err)
+                                   const struct instruction *instruction, struct operands *operands,
+                                   struct error *err)
 {
     (void)evaluation;
     const struct literal *operand = operands->values[0];

@@ -58,46 +58,30 @@ struct literal *elementwise_apply(const struct lane_step *step, const struct sha
     return result;
 }
 
-/* The type with which elements of `type` are handled as bits. */
-static enum type bits_type(enum type type)
-{
-    switch (type_bytes(type)) {
-    case 1:
-        return TYPE_U8;
-    case 2:
-        return TYPE_U16;
-    case 4:
-        return TYPE_U32;
-    case 8:
-        return TYPE_U64;
-    default:
-        return type;
-    }
-}
-
-static struct literal *elementwise(const struct instruction *instruction,
-                                   struct operands *operands, struct error *err)
+static struct literal *elementwise(const struct instruction *instruction, struct operands *operands,
+                                   struct error *err)
 {
     struct lane_step step;
     if (!lane_instruction(instruction, &step)) {
         error_set(err, ERROR_UNIMPLEMENTED, "there is no %s of %s giving %s",
-                  opcode_text(instruction->opcode),
-                  shape_text(instruction->operands[0]->shape), shape_text(instruction->shape));
+                  opcode_text(instruction->opcode), shape_text(instruction->operands[0]->shape),
+                  shape_text(instruction->shape));
         return NULL;
     }
     return elementwise_apply(&step, instruction->shape, operands, err);
 }
 
-/* negate and abs keep all bits but the sign: of narrow floats, whose strips are doubles, directly. */
-static struct literal *change_sign(const struct instruction *instruction,
-                                   struct operands *operands, struct error *err)
+/* negate and abs keep all bits but the sign: of narrow floats, whose strips are doubles, directly.
+ */
+static struct literal *change_sign(const struct instruction *instruction, struct operands *operands,
+                                   struct error *err)
 {
     const struct shape *shape = instruction->shape;
     uint16_t sign = (uint16_t)(1 << (type_bits(shape->type) - 1));
     if (instruction->opcode == OP_ABS) {
         sign = (uint16_t)~sign;
     }
-    enum type type = bits_type(shape->type);
+    enum type type = lane_bits_type(shape->type);
     struct lane_step step;
     lane_binary(instruction->opcode == OP_ABS ? OP_AND : OP_XOR, type, &step);
     struct lane_array arrays[2] = {{literal_data(operands->values[0]), type, false},
@@ -126,13 +110,13 @@ struct literal *eval_unary(struct evaluation *evaluation, const struct instructi
     return elementwise(instruction, operands, err);
 }
 
-#define ELEMENTWISE(name)                                                                          \
-    struct literal *eval_##name(struct evaluation *evaluation,                                     \
-                                const struct instruction *instruction, struct operands *operands,  \
-                                struct error *err)                                                 \
-    {                                                                                              \
-        (void)evaluation;                                                                          \
-        return elementwise(instruction, operands, err);                                            \
+#define ELEMENTWISE(name)                                                                         \
+    struct literal *eval_##name(struct evaluation *evaluation,                                    \
+                                const struct instruction *instruction, struct operands *operands, \
+                                struct error *err)                                                \
+    {                                                                                             \
+        (void)evaluation;                                                                         \
+        return elementwise(instruction, operands, err);                                           \
     }
 ELEMENTWISE(binary)
 ELEMENTWISE(compare)
@@ -154,7 +138,8 @@ static void select_marks(struct literal *result, const struct operands *operands
     for (int64_t i = 0; i < elements; i++) {
         const struct literal *chosen = operands->values[choice[one ? 0 : i] != 0 ? 1 : 2];
         const uint8_t *marks = marks_of(chosen), *open = marks_of(which);
-        if ((marks != NULL && mark_get(marks, i)) || (open != NULL && mark_get(open, one ? 0 : i))) {
+        if ((marks != NULL && mark_get(marks, i)) ||
+            (open != NULL && mark_get(open, one ? 0 : i))) {
             mark_set(out, i);
         }
     }
@@ -176,14 +161,14 @@ struct literal *eval_select(struct evaluation *evaluation, const struct instruct
     }
     struct lane_step step;
     struct lane_array arrays[3];
-    enum type type = same_types ? bits_type(shape->type) : shape->type;
+    enum type type = same_types ? lane_bits_type(shape->type) : shape->type;
     lane_select(type, &step);
     int64_t elements = shape_elements(shape);
     for (int k = 0; k < 3; k++) {
         const struct literal *value = operands->values[k];
         enum type stored = k > 0 && same_types ? type : value->shape->type;
-        arrays[k] = (struct lane_array){literal_data(value), stored,
-                                        literal_elements(value) != elements};
+        arrays[k] =
+            (struct lane_array){literal_data(value), stored, literal_elements(value) != elements};
     }
     bool marked = any_marks(operands);
     struct literal *result = elementwise_result(shape, operands, err);

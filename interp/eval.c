@@ -108,11 +108,9 @@ static struct literal *unsupported(const struct instruction *instruction, struct
 static struct literal *prepared_operand(struct evaluation *evaluation, const struct step *step,
                                         const struct operands *operands, int i, struct error *err)
 {
-    struct literal *value = step->dynamic
-                                ? dynamic_operand(step->instruction, operands, i, err)
-                                : literal_retain(operands->values[i]);
-    if (value == NULL || !step->noisy_operands || !observed(evaluation) ||
-        !noise_concerns(value)) {
+    struct literal *value = step->dynamic ? dynamic_operand(step->instruction, operands, i, err)
+                                          : literal_retain(operands->values[i]);
+    if (value == NULL || !step->noisy_operands || !observed(evaluation) || !noise_concerns(value)) {
         return value;
     }
     value = literal_own_take(value, err);
@@ -155,7 +153,9 @@ static struct literal *run_prepared(struct evaluation *evaluation, const struct 
     bool sized = step->dynamic && dynamic_result_sizes(step->instruction, operands, sizes);
     int ready = prepare_operands(evaluation, step, operands, values, dying, replaced, err);
     if (ready == count) {
-        result = step->evaluate(evaluation, step->instruction, &prepared, err);
+        result = step->dynamic && dynamic_sort_concerns(step->instruction, &prepared)
+                     ? dynamic_sort(evaluation, step->evaluate, step->instruction, &prepared, err)
+                     : step->evaluate(evaluation, step->instruction, &prepared, err);
     }
     for (int i = 0; i < ready; i++) {
         if (replaced[i]) {
@@ -176,6 +176,20 @@ static struct literal *run_prepared(struct evaluation *evaluation, const struct 
     return result;
 }
 
+/* The value with its float elements moved by noise; NULL stays NULL. */
+static struct literal *with_noise(struct evaluation *evaluation, const struct step *step,
+                                  struct literal *value, struct error *err)
+{
+    if (value == NULL || !noise_concerns(value)) {
+        return value;
+    }
+    value = literal_own_take(value, err);
+    if (value != NULL) {
+        noise_apply(&evaluation->options, step->instruction, true, -1, value);
+    }
+    return value;
+}
+
 static struct literal *run_op(struct evaluation *evaluation, const struct step *step,
                               struct operands *operands, struct error *err)
 {
@@ -186,13 +200,9 @@ static struct literal *run_op(struct evaluation *evaluation, const struct step *
     struct literal *value = step->dynamic || (noisy && step->noisy_operands)
                                 ? run_prepared(evaluation, step, operands, err)
                                 : step->evaluate(evaluation, step->instruction, operands, err);
-    if (value != NULL && noisy && step->noisy_result && noise_concerns(value)) {
-        value = literal_own_take(value, err);
-        if (value != NULL) {
-            noise_apply(&evaluation->options, step->instruction, true, -1, value);
-        }
-    }
-    return value;
+    bool moves = step->noisy_result ||
+                 (evaluation->options.noise_everywhere && noise_on_any_result(step->instruction));
+    return noisy && moves ? with_noise(evaluation, step, value, err) : value;
 }
 
 /* Takes an element out of a tuple, or shares it. */
@@ -231,6 +241,9 @@ static bool run_step(struct evaluation *evaluation, const struct step *step, str
     case STEP_ELEMENT:
         value = run_element(step, slots[step->operands[0]]);
         break;
+    case STEP_NOTHING:
+        return true;
+    case STEP_CLUSTER:
     case STEP_OP: {
         if (cancelled(evaluation, err)) {
             return false;
@@ -239,7 +252,8 @@ static bool run_step(struct evaluation *evaluation, const struct step *step, str
         for (int k = 0; k < step->operand_count; k++) {
             operands.values[k] = slots[step->operands[k]];
         }
-        value = run_op(evaluation, step, &operands, err);
+        value = step->kind == STEP_CLUSTER ? cluster_run(step->cluster, evaluation, &operands, err)
+                                           : run_op(evaluation, step, &operands, err);
         for (int r = 0; r < step->release_count; r++) {
             /* Its slot is empty now; what was not taken is released below. */
             int k = step->releases[r];
@@ -250,14 +264,19 @@ static bool run_step(struct evaluation *evaluation, const struct step *step, str
         break;
     }
     }
+    if (evaluation->options.noise_everywhere && observed(evaluation) &&
+        (step->kind == STEP_PARAMETER || step->kind == STEP_CONSTANT)) {
+        value = with_noise(evaluation, step, value, err);
+        slots[step->instruction->id] = value; /* a parameter's old value is gone */
+    }
     if (value == NULL) {
         return false;
     }
     slots[step->instruction->id] = value;
     const struct interp_options *options = &evaluation->options;
     if (options->on_instruction != NULL && observed(evaluation) &&
-        !options->on_instruction(options->context, step->instruction, value,
-                                 evaluation->iteration, err)) {
+        !options->on_instruction(options->context, step->instruction, value, evaluation->iteration,
+                                 err)) {
         return false;
     }
     for (int r = 0; r < step->release_count; r++) {
@@ -327,8 +346,11 @@ struct literal *eval_computation(struct evaluation *evaluation,
     if (own_plans) {
         evaluation->plans = plans_create(computation->module);
     }
+    /* Who looks at or moves every instruction's value needs every one. */
+    const struct interp_options *options = &evaluation->options;
+    bool noisy = options->noise != NULL;
     struct plan *plan =
-        plans_get(evaluation->plans, computation, evaluation->options.noise != NULL);
+        plans_get(evaluation->plans, computation, noisy, !noisy && options->on_instruction == NULL);
     evaluation->depth++;
     struct literal *result = run_plan(evaluation, plan, computation, arguments_take, err);
     evaluation->depth--;
@@ -371,10 +393,10 @@ static bool check_arguments(const struct module *module, struct literal *const *
                              module->name, shape_text(arguments[i]->shape),
                              entry->parameters[i]->name, shape_text(shape));
         }
-        owned[i] = shape_is_array(shape) && shape_is_dynamic(shape) &&
-                           arguments[i]->dynamic_sizes == NULL
-                       ? literal_view(arguments[i], shape)
-                       : literal_retain(arguments[i]);
+        owned[i] =
+            shape_is_array(shape) && shape_is_dynamic(shape) && arguments[i]->dynamic_sizes == NULL
+                ? literal_view(arguments[i], shape)
+                : literal_retain(arguments[i]);
     }
     return true;
 }
@@ -456,8 +478,7 @@ bool interp_evaluate_devices(const struct module *module, int device_count,
 
 struct literal *interp_evaluate_instruction(const struct instruction *instruction,
                                             struct literal *const *operands,
-                                            const struct interp_options *options,
-                                            struct error *err)
+                                            const struct interp_options *options, struct error *err)
 {
     if (instruction->opcode == OP_PARAMETER) {
         error_set(err, ERROR_INVALID_ARGUMENT, "%s: a parameter has no value of its own",

@@ -76,10 +76,10 @@ struct literal *eval_mask_dynamic(const struct literal *literal, const void *ele
 /* The evaluator of an opcode, NULL when unsupported. */
 eval_function *eval_function_of(enum opcode opcode);
 
-#define OP(id, text, arity, infer, eval, attributes)                                               \
-    struct literal *eval_##eval(struct evaluation *evaluation,                                     \
-                                const struct instruction *instruction,                             \
-                                struct operands *operands, struct error *err);
+#define OP(id, text, arity, infer, eval, attributes)                                              \
+    struct literal *eval_##eval(struct evaluation *evaluation,                                    \
+                                const struct instruction *instruction, struct operands *operands, \
+                                struct error *err);
 #include "hlo/opcodes.def"
 
 #endif

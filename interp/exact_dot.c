@@ -16,6 +16,8 @@
 
 enum {
     PANEL_DOUBLES = 1 << 22, /* of one operand, and of results, in memory at a time: 32 MiB each */
+    ROWS_DOUBLES = 1 << 18,  /* of the rows' panel, which should stay in the cache until used, */
+    ROWS_LEAST = 1024,       /* but not fewer rows than keep threads busy and dgemm efficient */
     DEPTH_MOST = 1 << 18,    /* deeper products are read in slices of DEPTH_SLICE */
     DEPTH_SLICE = 1 << 15,
     GEMM_DEPTH = 768, /* dgemm's own sums are no longer, so that its error bound stays small */
@@ -551,7 +553,9 @@ bool exact_dot(enum type type, const struct exact_dot_operand *a, const struct e
     }
     product.a.integral_bits = product.b.integral_bits = (53 - depth_bits) / 2;
 
-    int64_t block_rows = panel_vectors(rows, slice);
+    const int64_t cached = ROWS_DOUBLES / slice;
+    int64_t block_rows =
+        at_most(panel_vectors(rows, slice), cached < ROWS_LEAST ? ROWS_LEAST : cached);
     const int64_t block_columns = panel_vectors(columns, slice);
     block_rows = at_most(block_rows, PANEL_DOUBLES / block_columns + 1);
     const size_t block_results = (size_t)block_rows * (size_t)block_columns;

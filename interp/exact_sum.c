@@ -101,7 +101,7 @@ static struct exact_partial partial_sum(enum type source, const void *in, int64_
     const struct exact_sum_kernels *kernels = exact_sum_kernels_here();
     struct exact_partial sum = {-0.0, 0, 0};
     double terms[STRIP];
-    if (source == TYPE_F64 && stride == 1) {
+    if (source == TYPE_F64 && stride == 1 && count > 0) {
         return kernels->sum((const double *)in + first, count);
     }
     for (int64_t i = 0; i < count; i += STRIP) {

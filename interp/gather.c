@@ -98,8 +98,8 @@ static void describe_vectors(struct gather *gather, const struct instruction *in
     struct ints slice_sizes = attr_ints(instruction, ATTR_SLICE_SIZES);
     struct ints start_index_map = attr_ints(instruction, ATTR_START_INDEX_MAP);
     gather->vector_size = start_index_map.count;
-    gather->vector_stride = vector_dim < gather->indices->shape->rank ? index_strides[vector_dim]
-                                                                      : 0;
+    gather->vector_stride =
+        vector_dim < gather->indices->shape->rank ? index_strides[vector_dim] : 0;
     for (int i = 0; i < gather->vector_size; i++) {
         int64_t d = start_index_map.values[i];
         gather->vector_most[i] = gather->operand->shape->dimensions[d] - slice_sizes.values[d];
@@ -179,8 +179,8 @@ static bool gather_marks(const struct gather *gather, struct error *err)
         struct place place = batch_place(gather, batch);
         bool specified = true;
         for (int i = 0; i < gather->vector_size; i++) {
-            specified &= !literal_is_unspecified(gather->indices,
-                                                 place.index + i * gather->vector_stride);
+            specified &=
+                !literal_is_unspecified(gather->indices, place.index + i * gather->vector_stride);
         }
         if (specified) {
             walk_copy_bits(&gather->window, gather->result->buffer->unspecified, place.result,

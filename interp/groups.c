@@ -201,9 +201,9 @@ static bool expand_mesh(const struct groups *groups, struct id_list *list)
     }
     for (int64_t i = 0; i < count; i++) {
         int64_t id = list->ids[i];
-        list->ids[i] = devices != NULL                ? devices[id]
+        list->ids[i] = devices != NULL               ? devices[id]
                        : mesh->device_ids.count > id ? mesh->device_ids.values[id]
-                                                      : id;
+                                                     : id;
     }
     free(devices);
     cut_evenly(list, count / size, size);
@@ -267,8 +267,8 @@ static int64_t id_count(const struct evaluation *evaluation, enum group_mode mod
 
 /* Fills in the devices of ids[0 .. count). */
 static bool fill_group(const struct evaluation *evaluation, const struct instruction *instruction,
-                       enum group_mode mode, const int64_t *ids, int64_t count,
-                       struct group *group, struct error *err)
+                       enum group_mode mode, const int64_t *ids, int64_t count, struct group *group,
+                       struct error *err)
 {
     bool both = mode == GROUP_CROSS_REPLICA_AND_PARTITION;
     int each = both ? grid_partitions(evaluation) : 1;
@@ -284,8 +284,8 @@ static bool fill_group(const struct evaluation *evaluation, const struct instruc
                              grid_partitions(evaluation));
         }
         for (int p = 0; p < each; p++) {
-            int device = both ? (int)ids[i] * each + p
-                              : group_device(evaluation, mode, (long long)ids[i]);
+            int device =
+                both ? (int)ids[i] * each + p : group_device(evaluation, mode, (long long)ids[i]);
             if (device == self) {
                 group->position = group->count;
             }

@@ -39,6 +39,9 @@ struct interp_options {
     /* May move the float elements of `value` in place. NULL = exact. */
     void (*noise)(void *context, const struct instruction *instruction, enum noise_place place,
                   int operand, struct literal *value);
+    /* Every float value is passed to `noise` (as NOISE_RESULT), not only those that are rounded:
+     * parameters, constants, and what moves, selects or reinterprets data too. */
+    bool noise_everywhere;
     void *context;
     /* Evaluation stops with DEADLINE_EXCEEDED once this returns true; NULL = never. */
     bool (*cancelled)(void *context);

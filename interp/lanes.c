@@ -10,6 +10,7 @@
 #include "hlo/floats.h"
 #include "hlo/vector.h"
 #include "interp/lanes_internal.h"
+#include "interp/walk.h"
 
 static const struct lane_loops *loops;
 static pthread_once_t loops_once = PTHREAD_ONCE_INIT;
@@ -79,8 +80,23 @@ int lane_bytes(enum lane lane)
 
 bool lane_is_native(enum type type)
 {
-    return !type_is_complex(type) &&
-           (!type_is_float(type) || type == TYPE_F32 || type == TYPE_F64);
+    return !type_is_complex(type) && (!type_is_float(type) || type == TYPE_F32 || type == TYPE_F64);
+}
+
+enum type lane_bits_type(enum type type)
+{
+    switch (type_bytes(type)) {
+    case 1:
+        return TYPE_U8;
+    case 2:
+        return TYPE_U16;
+    case 4:
+        return TYPE_U32;
+    case 8:
+        return TYPE_U64;
+    default:
+        return type;
+    }
 }
 
 void lane_load(enum type type, const void *elements, void *strip, int64_t count)
@@ -129,21 +145,21 @@ void lane_store(enum type type, const void *strip, void *elements, int64_t count
     }
 }
 
-#define GATHER(type)                                                                               \
-    {                                                                                              \
-        const type *from = elements;                                                               \
-        type *to = out;                                                                            \
-        for (int64_t i = 0; i < count; i++) {                                                      \
-            to[i] = from[offsets[i]];                                                              \
-        }                                                                                          \
+#define GATHER(type)                          \
+    {                                         \
+        const type *from = elements;          \
+        type *to = out;                       \
+        for (int64_t i = 0; i < count; i++) { \
+            to[i] = from[offsets[i]];         \
+        }                                     \
     }
-#define SCATTER(type)                                                                              \
-    {                                                                                              \
-        const type *from = in;                                                                     \
-        type *to = elements;                                                                       \
-        for (int64_t i = 0; i < count; i++) {                                                      \
-            to[offsets[i]] = from[i];                                                              \
-        }                                                                                          \
+#define SCATTER(type)                         \
+    {                                         \
+        const type *from = in;                \
+        type *to = elements;                  \
+        for (int64_t i = 0; i < count; i++) { \
+            to[offsets[i]] = from[i];         \
+        }                                     \
     }
 struct sixteen_bytes {
     uint64_t halves[2];
@@ -227,44 +243,16 @@ void lane_scatter(enum type type, const void *strip, void *elements, const int64
     }
 }
 
-#define FILL(type)                                                                                 \
-    {                                                                                              \
-        type *to = strip;                                                                          \
-        const type one = *(const type *)value;                                                     \
-        for (int64_t i = 0; i < count; i++) {                                                      \
-            to[i] = one;                                                                           \
-        }                                                                                          \
-    }
-
-static void fill(void *strip, const void *value, int bytes, int64_t count)
-{
-    switch (bytes) {
-    case 1:
-        memset(strip, *(const uint8_t *)value, (size_t)count);
-        break;
-    case 2:
-        FILL(uint16_t)
-        break;
-    case 4:
-        FILL(uint32_t)
-        break;
-    default:
-        FILL(uint64_t)
-        break;
-    }
-}
-#undef FILL
-
 void lane_fill(enum type type, const void *element, void *strip, int64_t count)
 {
     double value[2 * LANE_STRIP];
     lane_load(type, element, value, 1);
     enum lane lane = lane_of(type);
     if (lane == LANE_COMPLEX) {
-        fill(strip, &value[0], sizeof(double), count);
-        fill((double *)strip + LANE_STRIP, &value[LANE_STRIP], sizeof(double), count);
+        walk_fill(strip, &value[0], count, sizeof(double));
+        walk_fill((double *)strip + LANE_STRIP, &value[LANE_STRIP], count, sizeof(double));
     } else {
-        fill(strip, value, lane_bytes(lane), count);
+        walk_fill(strip, value, count, lane_bytes(lane));
     }
 }
 
@@ -305,11 +293,12 @@ void lane_run(const struct lane_step *step, void *out, const void *const *in, in
     }
 }
 
-/* --- Whole arrays. ----------------------------------------------------------------------------- */
+/* --- Whole arrays. -----------------------------------------------------------------------------
+ */
 
 struct map_operand {
     const char *data;
-    enum type type; /* as stored */
+    enum type type;      /* as stored */
     bool scalar, direct; /* direct: the memory is the strip */
     bool convert;
     struct lane_step conversion;

@@ -36,6 +36,9 @@ enum lane lane_of(enum type type);
 int lane_bytes(enum lane lane);
 /* Whether elements in memory are a strip already. */
 bool lane_is_native(enum type type);
+/* The unsigned type whose elements have the same size, to move elements as they are; complex types
+ * of 16 bytes stay themselves. */
+enum type lane_bits_type(enum type type);
 
 /* Between `count` elements in memory and a strip (count <= LANE_STRIP for complex types). Values
  * to store must be values of the type. */
@@ -66,8 +69,8 @@ struct lane_step {
     enum type operands[LANE_MAX_OPERANDS]; /* types of the operands */
     enum type result;
     int operand_count;
-    int bits;    /* of the operands' type; of `result` for conversions to integers */
-    bool round;  /* lane_round(result) follows */
+    int bits;   /* of the operands' type; of `result` for conversions to integers */
+    bool round; /* lane_round(result) follows */
     /* What the function needs: an exact function; exponent and mantissa bits; of a comparison its
      * direction and whether it is the total order. */
     int code[2];

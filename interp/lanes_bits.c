@@ -56,12 +56,12 @@ static uint64_t reduce_bits(const struct float_format *format, uint64_t bits, in
     return sign | magnitude;
 }
 
-#define REDUCE(type)                                                                               \
-    {                                                                                              \
-        type *values = raw;                                                                        \
-        for (int64_t i = 0; i < count; i++) {                                                      \
-            values[i] = (type)reduce_bits(format, values[i], exponent, mantissa);                  \
-        }                                                                                          \
+#define REDUCE(type)                                                              \
+    {                                                                             \
+        type *values = raw;                                                       \
+        for (int64_t i = 0; i < count; i++) {                                     \
+            values[i] = (type)reduce_bits(format, values[i], exponent, mantissa); \
+        }                                                                         \
     }
 static void reduce_raw(const struct lane_step *step, void *raw, int64_t count)
 {
@@ -84,8 +84,7 @@ static void reduce_raw(const struct lane_step *step, void *raw, int64_t count)
 }
 #undef REDUCE
 
-void lane_bits_reduce(const struct lane_step *step, void *out, const void *const *in,
-                      int64_t count)
+void lane_bits_reduce(const struct lane_step *step, void *out, const void *const *in, int64_t count)
 {
     enum type type = step->result;
     const int bytes = lane_bytes(lane_of(type));
@@ -145,8 +144,8 @@ void lane_bits_stochastic(const struct lane_step *step, void *out, const void *c
         lane_run(&widen_value, value, &value_in, n);
         lane_run(&widen_random, random, &random_in, n);
         for (int64_t i = 0; i < n; i++) {
-            result[i] = stochastic(value[i], most, least, max, min, random[i],
-                                   type_bits(random_type));
+            result[i] =
+                stochastic(value[i], most, least, max, min, random[i], type_bits(random_type));
         }
         lane_run(&narrow, (char *)out + first * lane_bytes(lane_of(step->result)), &result_in, n);
     }

@@ -77,8 +77,7 @@ void lane_complex_make(const struct lane_step *step, void *out, const void *cons
     memcpy((double *)out + LANE_STRIP, im, (size_t)count * sizeof *im);
 }
 
-static void real_part(const struct lane_step *step, void *out, const void *const *in,
-                      int64_t count)
+static void real_part(const struct lane_step *step, void *out, const void *const *in, int64_t count)
 {
     write_part(step->result, out, in[0], count);
 }
@@ -89,8 +88,7 @@ static void imaginary_part(const struct lane_step *step, void *out, const void *
     write_part(step->result, out, imaginary(in[0]), count);
 }
 
-static void absolute(const struct lane_step *step, void *out, const void *const *in,
-                     int64_t count)
+static void absolute(const struct lane_step *step, void *out, const void *const *in, int64_t count)
 {
     double result[LANE_STRIP];
     exact_complex_abs(step->result, in[0], imaginary(in[0]), result, count);
@@ -118,8 +116,7 @@ static void sign(const struct lane_step *step, void *out, const void *const *in,
     write(out, re, im, count);
 }
 
-static void exact_one(const struct lane_step *step, void *out, const void *const *in,
-                      int64_t count)
+static void exact_one(const struct lane_step *step, void *out, const void *const *in, int64_t count)
 {
     double re[LANE_STRIP], im[LANE_STRIP];
     exact_complex_unary((enum exact_function)step->code[0], type_part(step->result), in[0],
@@ -127,8 +124,7 @@ static void exact_one(const struct lane_step *step, void *out, const void *const
     write(out, re, im, count);
 }
 
-static void exact_two(const struct lane_step *step, void *out, const void *const *in,
-                      int64_t count)
+static void exact_two(const struct lane_step *step, void *out, const void *const *in, int64_t count)
 {
     double re[LANE_STRIP], im[LANE_STRIP];
     exact_complex_binary((enum exact_binary_function)step->code[0], type_part(step->result), in[0],
@@ -245,7 +241,8 @@ bool lane_complex_compare(enum direction direction, enum type type, struct lane_
     return true;
 }
 
-/* --- Conversions. ------------------------------------------------------------------------------ */
+/* --- Conversions. ------------------------------------------------------------------------------
+ */
 
 static void complex_to_pred(const struct lane_step *step, void *out, const void *const *in,
                             int64_t count)

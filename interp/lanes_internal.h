@@ -15,6 +15,7 @@ struct lane_loops {
     lane_function *convert[LANE_COUNT][LANE_COUNT]; /* [from][to] */
     lane_function *select[LANE_MAX_BYTES + 1];      /* by the bytes of a value: 1, 2, 4, 8 */
     lane_function *wrap[LANE_COUNT];                /* to integers of less than a byte */
+    lane_function *number[LANE_COUNT]; /* doubles to the strip, every NaN made the same one */
 };
 
 extern const struct lane_loops lane_loops_level0;

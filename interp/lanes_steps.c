@@ -1,7 +1,4 @@
 /* The makers of steps: which function computes an operation on a type. */
-#include <math.h>
-#include <string.h>
-
 #include "hlo/floats.h"
 #include "hlo/module.h"
 #include "interp/exact.h"
@@ -28,9 +25,9 @@ static const struct {
     bool unary, binary;
     uint8_t unary_function, binary_function;
 } exact_functions[OPCODE_COUNT] = {
-#define UNARY_EXACT(opcode, function)                                                              \
+#define UNARY_EXACT(opcode, function) \
     [OP_##opcode].unary = true, [OP_##opcode].unary_function = EXACT_##function,
-#define BINARY_EXACT(opcode, function)                                                             \
+#define BINARY_EXACT(opcode, function) \
     [OP_##opcode].binary = true, [OP_##opcode].binary_function = EXACT_##function,
 #include "interp/scalar.def"
 };
@@ -100,7 +97,8 @@ bool lane_compare(enum direction direction, int kind, enum type type, struct lan
     }
     const struct lane_loops *loops = lane_loops();
     enum lane lane = lane_of(type);
-    step->function = total ? loops->compare_total[direction][lane] : loops->compare[direction][lane];
+    step->function =
+        total ? loops->compare_total[direction][lane] : loops->compare[direction][lane];
     return true;
 }
 
@@ -124,16 +122,14 @@ bool lane_clamp(enum type type, struct lane_step *step)
     return true;
 }
 
-/* To floats that are rounded in strips of doubles: a NaN keeps no payload there, so that it does not
- * matter whether the value goes through memory. */
+/* To floats that are rounded in strips of doubles: a NaN keeps no payload there, so that it does
+ * not matter whether the value goes through memory. */
 static void convert_narrow(const struct lane_step *step, void *out, const void *const *in,
                            int64_t count)
 {
-    double *values = out;
+    const void *values = out;
     lane_loops()->convert[lane_of(step->operands[0])][LANE_F64](step, out, in, count);
-    for (int64_t i = 0; i < count; i++) {
-        values[i] = values[i] == values[i] ? values[i] : (double)NAN;
-    }
+    lane_loops()->number[LANE_F64](step, out, &values, count);
 }
 
 /* s64 and u64 to floats narrower than f32: through a double they would be rounded twice. */
@@ -216,7 +212,8 @@ bool lane_stochastic_convert(enum type type, enum type random, enum type result,
            type_kind(result) == KIND_SIGNED;
 }
 
-/* --- Instructions. ----------------------------------------------------------------------------- */
+/* --- Instructions. -----------------------------------------------------------------------------
+ */
 
 static bool wider(enum type a, enum type b)
 {

@@ -28,9 +28,8 @@ static struct literal *walked(const struct walk *walk, const struct instruction 
     return result;
 }
 
-struct literal *eval_broadcast(struct evaluation *evaluation,
-                               const struct instruction *instruction, struct operands *operands,
-                               struct error *err)
+struct literal *eval_broadcast(struct evaluation *evaluation, const struct instruction *instruction,
+                               struct operands *operands, struct error *err)
 {
     (void)evaluation;
     const struct shape *from = operands->values[0]->shape, *to = instruction->shape;
@@ -51,9 +50,8 @@ struct literal *eval_broadcast(struct evaluation *evaluation,
     return walked(&walk, instruction, operands, 0, 0, err);
 }
 
-struct literal *eval_transpose(struct evaluation *evaluation,
-                               const struct instruction *instruction, struct operands *operands,
-                               struct error *err)
+struct literal *eval_transpose(struct evaluation *evaluation, const struct instruction *instruction,
+                               struct operands *operands, struct error *err)
 {
     (void)evaluation;
     const struct shape *from = operands->values[0]->shape, *to = instruction->shape;
@@ -195,9 +193,9 @@ struct literal *eval_concatenate(struct evaluation *evaluation,
 
 /* --- iota --- */
 
-#define COUNT_UP(type)                                                                             \
-    for (int64_t i = 0; i < count; i++) {                                                          \
-        ((type *)data)[i] = (type)i;                                                               \
+#define COUNT_UP(type)                    \
+    for (int64_t i = 0; i < count; i++) { \
+        ((type *)data)[i] = (type)i;      \
     }
 
 /* ramp[i] = i in the element type; one rounding for floats, wrapping for integers. */

@@ -47,6 +47,7 @@ static const enum rounding rounding_table[OPCODE_COUNT] = {
     [OP_BATCH_NORM_TRAINING] = ROUNDS_OPERANDS,
     [OP_CHOLESKY] = ROUNDS_OPERANDS,
     [OP_CONVOLUTION] = ROUNDS_OPERANDS,
+    [OP_CUSTOM_CALL] = ROUNDS_OPERANDS,
     [OP_DOT] = ROUNDS_OPERANDS,
     [OP_FFT] = ROUNDS_OPERANDS,
     [OP_RAGGED_DOT] = ROUNDS_OPERANDS,
@@ -106,6 +107,21 @@ bool noise_on_result(const struct instruction *instruction)
         /* The magnitude and the unit vector of complex numbers are rounded, those of reals not. */
         return (instruction->opcode == OP_ABS || instruction->opcode == OP_SIGN) &&
                type_is_complex(instruction->operands[0]->shape->type);
+    }
+}
+
+bool noise_on_any_result(const struct instruction *instruction)
+{
+    switch (instruction->opcode) {
+    case OP_TUPLE:
+    case OP_GET_TUPLE_ELEMENT:
+    case OP_CALL:
+    case OP_FUSION:
+    case OP_WHILE:
+    case OP_CONDITIONAL:
+        return false; /* what they hold has been seen */
+    default:
+        return true;
     }
 }
 

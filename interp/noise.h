@@ -12,6 +12,8 @@ struct error;
 
 /* Does the op round its float result (and not only move, compare or select)? */
 bool noise_on_result(const struct instruction *instruction);
+/* The same under options->noise_everywhere: every op that has a float result of its own. */
+bool noise_on_any_result(const struct instruction *instruction);
 /* Does it combine many elements with rounding inside, so that noise belongs on its operands? */
 bool noise_on_operands(const struct instruction *instruction);
 

@@ -31,6 +31,7 @@ static void plan_destroy(struct plan *plan)
         free(plan->operands);
         free(plan->releases);
         free(plan->dying);
+        clusters_destroy(plan->clusters);
         free(plan);
     }
 }
@@ -72,19 +73,43 @@ void step_init(struct step *step, const struct instruction *instruction, bool wi
     }
 }
 
-/* last[i]: the id of the last step that reads slot i; −1 if none, `count` for the root. */
-static void find_last_uses(const struct computation *computation, int *last, bool *only_elements)
+/* The operand slots of step i, written to `slots`; in a cluster's place those of its inputs. */
+static int find_operands(struct step *step, const struct clusters *clusters, int i, int *slots)
 {
-    for (int i = 0; i < computation->count; i++) {
+    const struct instruction *instruction = step->instruction;
+    if (clusters != NULL && clusters->inside[i]) {
+        step->kind = STEP_NOTHING;
+        return 0;
+    }
+    if (clusters != NULL && clusters->roots[i] != NULL) {
+        step->kind = STEP_CLUSTER;
+        step->cluster = clusters->roots[i];
+        int count = cluster_input_count(step->cluster);
+        for (int k = 0; k < count; k++) {
+            slots[k] = cluster_input(step->cluster, k)->id;
+        }
+        return count;
+    }
+    for (int k = 0; k < instruction->operand_count; k++) {
+        slots[k] = instruction->operands[k]->id;
+    }
+    return instruction->operand_count;
+}
+
+/* last[i]: the id of the last step that reads slot i; −1 if none, `count` for the root. */
+static void find_last_uses(const struct plan *plan, const struct computation *computation,
+                           int *last, bool *only_elements)
+{
+    for (int i = 0; i < plan->count; i++) {
         last[i] = -1;
         only_elements[i] = true;
     }
-    for (int i = 0; i < computation->count; i++) {
-        const struct instruction *instruction = computation->instructions[i];
-        for (int k = 0; k < instruction->operand_count; k++) {
-            int slot = instruction->operands[k]->id;
+    for (int i = 0; i < plan->count; i++) {
+        const struct step *step = &plan->steps[i];
+        for (int k = 0; k < step->operand_count; k++) {
+            int slot = step->operands[k];
             last[slot] = i;
-            only_elements[slot] &= instruction->opcode == OP_GET_TUPLE_ELEMENT;
+            only_elements[slot] &= step->kind == STEP_ELEMENT;
         }
     }
     last[computation->root->id] = computation->count;
@@ -128,8 +153,7 @@ static void find_deaths(struct step *step, int i, const int *last, bool *dying, 
     bool branches = step->instruction->opcode == OP_CONDITIONAL;
     for (int k = 0; k < step->operand_count; k++) {
         int slot = step->operands[k];
-        dying[k] = last[slot] == i &&
-                   (uses[slot] == 1 || (branches && slot != step->operands[0]));
+        dying[k] = last[slot] == i && (uses[slot] == 1 || (branches && slot != step->operands[0]));
     }
     for (int k = 0; k < step->operand_count; k++) {
         int slot = step->operands[k];
@@ -140,18 +164,16 @@ static void find_deaths(struct step *step, int i, const int *last, bool *dying, 
     }
 }
 
-static struct plan *plan_create(const struct computation *computation, bool with_noise)
+static struct plan *plan_create(const struct computation *computation, bool with_noise,
+                                bool with_clusters)
 {
     struct plan *plan = memory_zalloc(sizeof *plan);
     int count = computation->count, total = 0;
     for (int i = 0; i < count; i++) {
-        int operand_count = computation->instructions[i]->operand_count;
-        total += operand_count;
-        if (operand_count > plan->most_operands) {
-            plan->most_operands = operand_count;
-        }
+        total += computation->instructions[i]->operand_count;
     }
     plan->count = count;
+    plan->clusters = with_clusters ? clusters_find(computation) : NULL;
     plan->steps = memory_zalloc((size_t)count * sizeof *plan->steps);
     plan->operands = memory_alloc((size_t)total * sizeof *plan->operands);
     plan->releases = memory_alloc((size_t)total * sizeof *plan->releases);
@@ -159,21 +181,26 @@ static struct plan *plan_create(const struct computation *computation, bool with
     int *last = memory_alloc((size_t)count * sizeof *last);
     int *uses = memory_zalloc((size_t)count * sizeof *uses);
     bool *only_elements = memory_alloc((size_t)count * sizeof *only_elements);
-    find_last_uses(computation, last, only_elements);
     int at = 0;
     for (int i = 0; i < count; i++) {
-        const struct instruction *instruction = computation->instructions[i];
         struct step *step = &plan->steps[i];
-        step_init(step, instruction, with_noise);
-        step->unused = last[i] < 0;
+        step_init(step, computation->instructions[i], with_noise);
         step->operands = plan->operands + at;
         step->dying = plan->dying + at;
         step->releases = plan->releases + at;
-        for (int k = 0; k < instruction->operand_count; k++) {
-            plan->operands[at + k] = instruction->operands[k]->id;
+        step->operand_count = find_operands(step, plan->clusters, i, plan->operands + at);
+        if (step->operand_count > plan->most_operands) {
+            plan->most_operands = step->operand_count;
         }
+        at += step->operand_count;
+    }
+    find_last_uses(plan, computation, last, only_elements);
+    at = 0;
+    for (int i = 0; i < count; i++) {
+        struct step *step = &plan->steps[i];
+        step->unused = last[i] < 0;
         find_deaths(step, i, last, plan->dying + at, plan->releases + at, uses);
-        at += instruction->operand_count;
+        at += step->operand_count;
     }
     find_moves(plan, only_elements);
     free(last);
@@ -182,11 +209,12 @@ static struct plan *plan_create(const struct computation *computation, bool with
     return plan;
 }
 
-struct plan *plans_get(struct plans *plans, const struct computation *computation, bool with_noise)
+struct plan *plans_get(struct plans *plans, const struct computation *computation, bool with_noise,
+                       bool with_clusters)
 {
     struct plan **plan = &plans->list[computation->id];
     if (*plan == NULL) {
-        *plan = plan_create(computation, with_noise);
+        *plan = plan_create(computation, with_noise, with_clusters);
     }
     return *plan;
 }

@@ -6,6 +6,7 @@
 #ifndef INTERP_PLAN_H
 #define INTERP_PLAN_H
 
+#include "interp/cluster.h"
 #include "interp/eval.h"
 
 enum step_kind {
@@ -13,12 +14,15 @@ enum step_kind {
     STEP_PARAMETER, /* the value is there already */
     STEP_CONSTANT,
     STEP_ELEMENT, /* get-tuple-element */
+    STEP_CLUSTER, /* the root of a cluster: its operands are the cluster's inputs */
+    STEP_NOTHING, /* inside a cluster: no value, nobody reads it */
 };
 
 struct step {
     const struct instruction *instruction;
     eval_function *evaluate; /* NULL: unsupported */
     enum step_kind kind;
+    struct cluster *cluster; /* CLUSTER */
     int operand_count;
     const int *operands; /* slots; a slot is an instruction's id */
     const bool *dying;   /* [operand_count] for struct operands */
@@ -28,8 +32,8 @@ struct step {
     /* ELEMENT: nobody reads this element of the tuple again, and all readers of the tuple are
      * get-tuple-element, so that the element may be moved out of it. */
     bool moves;
-    bool unused;         /* nobody reads the value */
-    bool dynamic;        /* a shape with dynamic dimensions is among result and operands */
+    bool unused;  /* nobody reads the value */
+    bool dynamic; /* a shape with dynamic dimensions is among result and operands */
     bool noisy_result, noisy_operands;
 };
 
@@ -44,7 +48,8 @@ struct plan {
     struct step *steps;
     int *operands, *releases;
     bool *dying;
-    struct frame *spare; /* an idle frame or NULL */
+    struct clusters *clusters; /* or NULL */
+    struct frame *spare;       /* an idle frame or NULL */
 };
 
 struct plans {
@@ -54,9 +59,11 @@ struct plans {
 
 struct plans *plans_create(const struct module *module);
 void plans_destroy(struct plans *plans); /* NULL is allowed */
-/* The plan of a computation of the module. with_noise: fill in the noisy_… fields. */
-struct plan *plans_get(struct plans *plans, const struct computation *computation,
-                       bool with_noise);
+/* The plan of a computation of the module. with_noise: fill in the noisy_… fields. with_clusters:
+ * elementwise instructions go together, and what is inside a cluster has no value of its own. The
+ * same flags must be passed for all computations. */
+struct plan *plans_get(struct plans *plans, const struct computation *computation, bool with_noise,
+                       bool with_clusters);
 
 /* One instruction as a step of its own whose operands live on; for steps outside plans. */
 void step_init(struct step *step, const struct instruction *instruction, bool with_noise);

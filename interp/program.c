@@ -52,16 +52,15 @@ int program_add_constant(struct program_builder *builder, enum type type, const 
     builder->constants = grow(builder->constants, builder->constant_count,
                               &builder->constant_capacity, sizeof *builder->constants);
     int value = add_value(builder, type, FROM_CONSTANT, builder->constant_count);
-    builder->constants[builder->constant_count++] =
-        (struct program_constant){value, type, element};
+    builder->constants[builder->constant_count++] = (struct program_constant){value, type, element};
     return value;
 }
 
 int program_add_step(struct program_builder *builder, enum opcode opcode,
                      const struct lane_step *step, const int *operands)
 {
-    builder->steps = grow(builder->steps, builder->step_count, &builder->step_capacity,
-                          sizeof *builder->steps);
+    builder->steps =
+        grow(builder->steps, builder->step_count, &builder->step_capacity, sizeof *builder->steps);
     struct program_step added = {.step = *step, .opcode = opcode};
     for (int k = 0; k < step->operand_count; k++) {
         added.in[k] = operands[k];
@@ -246,8 +245,7 @@ static void last_uses(const struct program_builder *builder, int *last)
     }
 }
 
-static void assign_slots(const struct program_builder *builder, struct program *program,
-                         int *slots)
+static void assign_slots(const struct program_builder *builder, struct program *program, int *slots)
 {
     int *last = memory_zalloc(builder->value_count * sizeof *last);
     struct free_slots spare = {0};

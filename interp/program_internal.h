@@ -21,7 +21,7 @@ enum { FROM_INPUT = -1, FROM_CONSTANT = -2 };
 
 struct program_value {
     enum type type;
-    int from; /* the step that makes it, or one of the above */
+    int from;  /* the step that makes it, or one of the above */
     int index; /* of the input or constant */
 };
 
@@ -37,7 +37,7 @@ struct program_builder {
 struct program {
     int input_count, output_count, step_count, constant_count, slot_count;
     enum type *input_types, *output_types;
-    int *inputs, *outputs; /* slots */
+    int *inputs, *outputs;  /* slots */
     enum reducer *reducers; /* [output_count] */
     bool *input_used;       /* [input_count] */
     bool *output_made;      /* [output_count] by a step, in a slot of its own */

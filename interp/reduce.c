@@ -240,8 +240,8 @@ static bool fold_segments(const struct lane_step *step, const struct reduce_view
         struct reduce_view segments = {view->type, SEGMENTS, segment, inner, row, NULL};
         ok = fold(step, &segments, NULL, folded, err);
         if (ok && rest > 0) {
-            struct reduce_view last = {view->type, 1, rest, inner,
-                                       row + SEGMENTS * segment * inner * bytes, NULL};
+            struct reduce_view last = {
+                view->type, 1, rest, inner, row + SEGMENTS * segment * inner * bytes, NULL};
             ok = fold(step, &last, NULL, folded + SEGMENTS * inner * bytes, err);
         }
         if (ok) {
@@ -395,8 +395,8 @@ static void reduce_marks(const struct instruction *instruction, const struct ope
 
 /* All arrays by one program, or each by itself where its reducer is known. */
 static bool reduce_all(const struct program *program, enum fidelity fidelity,
-                       const struct reduce_view *views, const void *const *inits,
-                       void *const *outs, int count, struct error *err)
+                       const struct reduce_view *views, const void *const *inits, void *const *outs,
+                       int count, struct error *err)
 {
     bool alone = true;
     for (int i = 0; i < count; i++) {

@@ -36,9 +36,9 @@ typedef struct literal *reduce_function(const struct instruction *instruction,
                                         enum fidelity fidelity, const struct program *program,
                                         struct literal **operands, int count, struct error *err);
 /* Calls function for reduce, reduce-window: compiles the computation and converts the operands. */
-struct literal *reduce_arrays(struct evaluation *evaluation,
-                              const struct instruction *instruction, struct operands *operands,
-                              reduce_function *function, struct error *err);
+struct literal *reduce_arrays(struct evaluation *evaluation, const struct instruction *instruction,
+                              struct operands *operands, reduce_function *function,
+                              struct error *err);
 /* The value of the instruction from one result per array, which are taken (and NULL afterwards), in
  * the types of its shape. */
 struct literal *reduce_assemble(const struct shape *shape, struct literal **results, int count,

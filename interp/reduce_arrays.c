@@ -22,8 +22,7 @@ static bool convert_operands(const struct program *program, struct operands *ope
             struct operands one = {1, &operands->values[k], alive};
             lane_convert(value->shape->type, type, &step);
             literal_release(converted[k]);
-            converted[k] =
-                elementwise_apply(&step, shape_with_type(value->shape, type), &one, err);
+            converted[k] = elementwise_apply(&step, shape_with_type(value->shape, type), &one, err);
             if (converted[k] == NULL) {
                 return false;
             }
@@ -60,9 +59,9 @@ struct literal *reduce_assemble(const struct shape *shape, struct literal **resu
     return result;
 }
 
-struct literal *reduce_arrays(struct evaluation *evaluation,
-                              const struct instruction *instruction, struct operands *operands,
-                              reduce_function *function, struct error *err)
+struct literal *reduce_arrays(struct evaluation *evaluation, const struct instruction *instruction,
+                              struct operands *operands, reduce_function *function,
+                              struct error *err)
 {
     int count = operands->count / 2;
     struct program *program = program_compile(evaluation, instruction->called[0], err);
@@ -70,8 +69,7 @@ struct literal *reduce_arrays(struct evaluation *evaluation,
         return NULL;
     }
     struct literal *result = NULL;
-    struct literal **converted =
-        memory_zalloc((size_t)operands->count * sizeof(struct literal *));
+    struct literal **converted = memory_zalloc((size_t)operands->count * sizeof(struct literal *));
     bool fits = program_input_count(program) == 2 * count && program_output_count(program) == count;
     for (int i = 0; i < count && fits; i++) {
         fits = program_input_type(program, i) == program_output_type(program, i);
@@ -80,8 +78,8 @@ struct literal *reduce_arrays(struct evaluation *evaluation,
         error_set(err, ERROR_INVALID_ARGUMENT, "computation %s does not reduce %d arrays",
                   instruction->called[0]->name, count);
     } else if (convert_operands(program, operands, converted, err)) {
-        result = function(instruction, evaluation->options.fidelity, program, converted, count,
-                          err);
+        result =
+            function(instruction, evaluation->options.fidelity, program, converted, count, err);
     }
     for (int k = 0; k < operands->count; k++) {
         literal_release(converted[k]);

@@ -56,14 +56,14 @@ static void keep_results(struct job *job, struct program_frame *frame, char *kep
 {
     for (int i = 0; i < job->count; i++) {
         enum lane lane = lane_of(program_output_type(job->program, i));
-        size_t bytes = lane == LANE_COMPLEX ? LANE_STRIP * LANE_MAX_BYTES
-                                            : (size_t)(lanes * lane_bytes(lane));
+        size_t bytes =
+            lane == LANE_COMPLEX ? LANE_STRIP * LANE_MAX_BYTES : (size_t)(lanes * lane_bytes(lane));
         memcpy(kept + (size_t)i * LANE_STRIP * LANE_MAX_BYTES, program_output(frame, i), bytes);
     }
     for (int i = 0; i < job->count; i++) {
         enum lane lane = lane_of(program_output_type(job->program, i));
-        size_t bytes = lane == LANE_COMPLEX ? LANE_STRIP * LANE_MAX_BYTES
-                                            : (size_t)(lanes * lane_bytes(lane));
+        size_t bytes =
+            lane == LANE_COMPLEX ? LANE_STRIP * LANE_MAX_BYTES : (size_t)(lanes * lane_bytes(lane));
         memcpy(program_input(frame, i), kept + (size_t)i * LANE_STRIP * LANE_MAX_BYTES, bytes);
     }
 }
@@ -88,8 +88,8 @@ static bool reduce_strip(struct job *job, struct program_frame *frame, char *kep
     }
     for (int i = 0; i < job->count; i++) {
         enum type type = program_output_type(job->program, i);
-        lane_store(type, program_input(frame, i),
-                   (char *)job->outs[i] + first * type_bytes(type), lanes);
+        lane_store(type, program_input(frame, i), (char *)job->outs[i] + first * type_bytes(type),
+                   lanes);
     }
     return true;
 }

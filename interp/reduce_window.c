@@ -199,9 +199,9 @@ static void spread_marks(const struct window_job *job)
 
 /* --- the instruction --- */
 
-static struct literal *reduce_window(const struct instruction *instruction,
-                                     enum fidelity fidelity, const struct program *program,
-                                     struct literal **operands, int count, struct error *err)
+static struct literal *reduce_window(const struct instruction *instruction, enum fidelity fidelity,
+                                     const struct program *program, struct literal **operands,
+                                     int count, struct error *err)
 {
     const struct shape *shape = instruction->shape;
     const struct shape *first = shape_is_tuple(shape) ? shape->elements[0] : shape;
@@ -230,8 +230,8 @@ static struct literal *reduce_window(const struct instruction *instruction,
 }
 
 struct literal *eval_reduce_window(struct evaluation *evaluation,
-                                   const struct instruction *instruction,
-                                   struct operands *operands, struct error *err)
+                                   const struct instruction *instruction, struct operands *operands,
+                                   struct error *err)
 {
     return reduce_arrays(evaluation, instruction, operands, reduce_window, err);
 }

@@ -60,13 +60,13 @@ static void fill(const struct fold_job *job, char *to, int64_t count)
 static void pick(const struct fold_job *job, const char *line, int64_t at, int64_t step,
                  int64_t count, char *to)
 {
-#define PICK(type)                                                                                 \
-    {                                                                                              \
-        const type *from = (const type *)line + at;                                                \
-        type *out = (type *)to;                                                                    \
-        for (int64_t i = 0; i < count; i++) {                                                      \
-            out[i] = from[i * step];                                                               \
-        }                                                                                          \
+#define PICK(type)                                  \
+    {                                               \
+        const type *from = (const type *)line + at; \
+        type *out = (type *)to;                     \
+        for (int64_t i = 0; i < count; i++) {       \
+            out[i] = from[i * step];                \
+        }                                           \
     }
     switch (job->bytes) {
     case 1:
@@ -193,7 +193,8 @@ static void add_init(const struct fold_job *job, const void *init, char *out, in
     }
 }
 
-/* The axes one after the other; the array so far is in `from`, which is freed if it was made here. */
+/* The axes one after the other; the array so far is in `from`, which is freed if it was made here.
+ */
 static bool fold_axes(const struct windows *windows, struct fold_job *job, char *out,
                       struct error *err)
 {
@@ -212,9 +213,8 @@ static bool fold_axes(const struct windows *windows, struct fold_job *job, char 
         after /= axis->in;
         if (!window_axis_is_trivial(axis)) {
             seen++;
-            char *to = seen == axes
-                           ? out
-                           : malloc((size_t)(outer * axis->out * after * job->bytes) + 1);
+            char *to =
+                seen == axes ? out : malloc((size_t)(outer * axis->out * after * job->bytes) + 1);
             if (to == NULL) {
                 free(made);
                 return error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for windows");
@@ -238,8 +238,8 @@ static bool fold_axes(const struct windows *windows, struct fold_job *job, char 
 bool reduce_window_fold(const struct windows *windows, enum reducer reducer, enum type type,
                         const void *in, const void *init, void *out, struct error *err)
 {
-    bool idempotent = reducer != REDUCER_ADD && reducer != REDUCER_MULTIPLY &&
-                      reducer != REDUCER_XOR;
+    bool idempotent =
+        reducer != REDUCER_ADD && reducer != REDUCER_MULTIPLY && reducer != REDUCER_XOR;
     double start[LANE_MAX_BYTES / sizeof(double)];
     identity(reducer, type, start);
     struct lane_step step;

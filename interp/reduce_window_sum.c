@@ -31,7 +31,8 @@ struct sum_strip {
 /* The elements of the input that lie under a strip of outputs, at most. */
 static int64_t loaded_span(const struct window_axis *axis)
 {
-    return LANE_STRIP * (axis->stride > axis->base ? (axis->stride + axis->base - 1) / axis->base : 1) +
+    return LANE_STRIP *
+               (axis->stride > axis->base ? (axis->stride + axis->base - 1) / axis->base : 1) +
            1;
 }
 
@@ -142,7 +143,8 @@ static void sum_range(void *context, int64_t begin, int64_t end)
     free(strip);
 }
 
-/* --- Long windows along one axis: a sum that slides, terms entering and leaving. --------------- */
+/* --- Long windows along one axis: a sum that slides, terms entering and leaving. ---------------
+ */
 
 enum { LONG_WINDOW = 128 };
 

@@ -60,8 +60,8 @@ static bool is_monoid(const struct computation *computation)
 {
     const struct instruction *root = computation->root;
     return computation->parameter_count == 2 && root->operand_count == 2 &&
-           root->operands[0]->opcode == OP_PARAMETER &&
-           root->operands[1]->opcode == OP_PARAMETER && root->operands[0] != root->operands[1];
+           root->operands[0]->opcode == OP_PARAMETER && root->operands[1]->opcode == OP_PARAMETER &&
+           root->operands[0] != root->operands[1];
 }
 
 /* All values under one another: [count, elements]. */
@@ -85,9 +85,9 @@ static struct literal *stack_values(struct literal *const *values, int count, st
 
 /* As a reduce over the first dimension of the stacked values. */
 static struct literal *reduce_stacked(struct evaluation *evaluation,
-                                      const struct instruction *instruction,
-                                      struct literal *stack, struct literal *initial,
-                                      const struct shape *shape, struct error *err)
+                                      const struct instruction *instruction, struct literal *stack,
+                                      struct literal *initial, const struct shape *shape,
+                                      struct error *err)
 {
     int64_t elements = literal_elements(stack) / stack->shape->dimensions[0], zero = 0;
     struct instruction stacked = {.name = instruction->name,

@@ -71,8 +71,7 @@ static struct literal *reshape_live(const struct literal *operand, const struct 
 /* Run-time sizes of a reshape: dimensions fall into groups of equal products of bounds, and in a
  * group at most one dimension of the result is dynamic, which takes what is left.
  * Source: xla/service/dynamic_dimension_inference.cc (HandleReshape). */
-static void reshaped_sizes(const struct literal *operand, const struct shape *shape,
-                           int64_t *sizes)
+static void reshaped_sizes(const struct literal *operand, const struct shape *shape, int64_t *sizes)
 {
     const struct shape *from = operand->shape;
     memcpy(sizes, shape->dimensions, (size_t)shape->rank * sizeof *sizes);

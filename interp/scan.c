@@ -75,9 +75,8 @@ static bool scan_step(struct scan *scan, struct evaluation *evaluation, struct o
     int count = scan->inputs + scan->carries;
     for (int i = 0; i < count; i++) {
         const struct shape *shape = scan->body->parameters[i]->shape;
-        scan->arguments[i] = i < scan->inputs
-                                 ? take_slice(scan, operands->values[i], shape, t, err)
-                                 : literal_retain(scan->carried[i - scan->inputs]);
+        scan->arguments[i] = i < scan->inputs ? take_slice(scan, operands->values[i], shape, t, err)
+                                              : literal_retain(scan->carried[i - scan->inputs]);
         if (scan->arguments[i] == NULL) {
             while (i-- > 0) {
                 literal_release(scan->arguments[i]);

@@ -26,10 +26,10 @@ struct geometry {
     int64_t index_vector_dim, index_stride;
     int64_t operand_strides[SHAPE_MAX_RANK], update_strides[SHAPE_MAX_RANK];
     int64_t index_strides[SHAPE_MAX_RANK];
-    int64_t window_sizes[SHAPE_MAX_RANK];  /* by operand dimension; 1 where none spans it */
-    int window_dims[SHAPE_MAX_RANK];       /* update window dimension → operand dimension */
-    int scatter_dims[SHAPE_MAX_RANK];      /* the updates' other dimensions */
-    int index_dims[SHAPE_MAX_RANK];        /* of each of those: dimension of the indices */
+    int64_t window_sizes[SHAPE_MAX_RANK];   /* by operand dimension; 1 where none spans it */
+    int window_dims[SHAPE_MAX_RANK];        /* update window dimension → operand dimension */
+    int scatter_dims[SHAPE_MAX_RANK];       /* the updates' other dimensions */
+    int index_dims[SHAPE_MAX_RANK];         /* of each of those: dimension of the indices */
     int batch_operand_dims[SHAPE_MAX_RANK]; /* and of the operand, or −1 */
     int scatter_count;
 };
@@ -190,8 +190,8 @@ struct literal *eval_scatter(struct evaluation *evaluation, const struct instruc
     }
     const struct literal *indices = operands->values[count];
     for (int i = 0; i < count && ok; i++) {
-        results[i] = to_type_take(operand_take(operands, i, err),
-                                  program_output_type(program, i), err);
+        results[i] =
+            to_type_take(operand_take(operands, i, err), program_output_type(program, i), err);
         updates[i] = to_type_take(literal_retain(operands->values[count + 1 + i]),
                                   program_input_type(program, count + i), err);
         ok = results[i] != NULL && updates[i] != NULL;

@@ -109,8 +109,8 @@ static bool apply_strip(const struct apply *apply, struct program_frame *frame,
     int first = apply->swapped ? apply->count : 0, second = apply->swapped ? 0 : apply->count;
     for (int i = 0; i < apply->count; i++) {
         enum type type = apply->results[i]->shape->type;
-        lane_gather(type, literal_data(apply->results[i]), targets,
-                    program_input(frame, first + i), lanes);
+        lane_gather(type, literal_data(apply->results[i]), targets, program_input(frame, first + i),
+                    lanes);
         lane_gather(apply->updates[i]->shape->type, literal_data(apply->updates[i]), sources,
                     program_input(frame, second + i), lanes);
     }
@@ -172,13 +172,13 @@ static void overwrite(const struct scatter_plan *plan, struct literal *result,
 
 /* --- adding integers --- */
 
-#define ADD(type)                                                                                  \
-    {                                                                                              \
-        type *to = literal_data(result);                                                           \
-        const type *from = literal_data(updates);                                                  \
-        for (int64_t i = 0; i < count; i++) {                                                      \
-            to[targets[i]] = (type)(to[targets[i]] + from[sources[i]]);                            \
-        }                                                                                          \
+#define ADD(type)                                                       \
+    {                                                                   \
+        type *to = literal_data(result);                                \
+        const type *from = literal_data(updates);                       \
+        for (int64_t i = 0; i < count; i++) {                           \
+            to[targets[i]] = (type)(to[targets[i]] + from[sources[i]]); \
+        }                                                               \
     }
 
 /* Sums wrap, so order and grouping do not matter, nor does the sign of the type. */
@@ -303,8 +303,7 @@ bool scatter_apply(const struct scatter_plan *plan, const struct program *progra
         /* First only look: if one array needs the program, it does them all. */
         for (int i = 0; i < count && ok; i++) {
             enum reducer reducer = program_reducer(program, i);
-            enum way way =
-                choose_way(plan, reducer, swapped, results[i]->shape->type, fidelity);
+            enum way way = choose_way(plan, reducer, swapped, results[i]->shape->type, fidelity);
             if (way == WAY_PROGRAM) {
                 return apply_program(&apply, err);
             }

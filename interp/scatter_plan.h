@@ -11,7 +11,7 @@
 #include "interp/program.h"
 
 struct scatter_plan {
-    int64_t places, window; /* s < places, w < window */
+    int64_t places, window;          /* s < places, w < window */
     int64_t *start, *update_start;   /* [places] */
     int64_t *offset, *update_offset; /* [window] */
 };

@@ -40,8 +40,8 @@ static int64_t count_hits(const struct scatter_plan *plan, uint8_t *hits)
 }
 
 /* Adds the contributions of elements that are hit once. */
-static void add_single(const struct scatter_plan *plan, const uint8_t *hits,
-                       struct literal *result, const struct literal *updates)
+static void add_single(const struct scatter_plan *plan, const uint8_t *hits, struct literal *result,
+                       const struct literal *updates)
 {
     enum type type = result->shape->type;
     struct lane_step add;
@@ -102,10 +102,7 @@ static void load_terms(const struct sum_job *job, const struct contribution *lis
                        int p, double *terms)
 {
     int64_t offsets[LANE_STRIP];
-    enum type raw = job->bytes == 1   ? TYPE_U8
-                    : job->bytes == 2 ? TYPE_U16
-                    : job->bytes == 4 ? TYPE_U32
-                                      : TYPE_U64;
+    const enum type raw = lane_bits_type(job->type);
     uint64_t gathered[LANE_STRIP];
     for (int64_t first = 0; first < count; first += LANE_STRIP) {
         int64_t n = count - first < LANE_STRIP ? count - first : LANE_STRIP;

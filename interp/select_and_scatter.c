@@ -125,8 +125,7 @@ struct literal *eval_select_and_scatter(struct evaluation *evaluation,
                 program_input_count(scatter) == 2 && program_output_count(scatter) == 1;
     for (int i = 0; i < 2 && fits; i++) {
         fits = program_input_type(select, i) == operands->values[0]->shape->type &&
-               program_input_type(scatter, i) == type &&
-               operands->values[i]->shape->type == type;
+               program_input_type(scatter, i) == type && operands->values[i]->shape->type == type;
     }
     if (fits) {
         result = run(instruction, evaluation->options.fidelity, select, scatter, operands, err);

@@ -15,9 +15,9 @@ struct job {
     int key_count;
     int arrays;
     struct literal *const *operands, *const *results;
-    const void **data;      /* of the operands */
-    int64_t n, full;        /* elements of a line that are sorted, and all of them */
-    int64_t stride;         /* between them */
+    const void **data; /* of the operands */
+    int64_t n;         /* elements of a line */
+    int64_t stride;    /* between them */
     bool stable;
     atomic_bool failed;
     pthread_mutex_t marks_mutex;
@@ -37,7 +37,7 @@ struct worker {
 
 static int64_t line_base(const struct job *job, int64_t line)
 {
-    return line / job->stride * job->stride * job->full + line % job->stride;
+    return line / job->stride * job->stride * job->n + line % job->stride;
 }
 
 /* --- by keys --- */
@@ -179,8 +179,7 @@ static void mark_tied_run(struct job *job, int64_t base, const int64_t *order, i
         bool differ = false;
         for (int64_t i = first + 1; i < last && !differ; i++) {
             differ = memcmp(data + (size_t)(base + order[i] * job->stride) * bytes,
-                            data + (size_t)(base + order[first] * job->stride) * bytes,
-                            bytes) != 0;
+                            data + (size_t)(base + order[first] * job->stride) * bytes, bytes) != 0;
         }
         for (int64_t i = first; i < last && differ; i++) {
             mark_result(job, k, base + i * job->stride);
@@ -203,23 +202,6 @@ static void mark_ties(struct worker *worker, int64_t base, const int64_t *order)
     }
 }
 
-/* The type whose elements are moved as those of `type` are, bits as they are. */
-static enum type bits_type(enum type type)
-{
-    switch (type_bytes(type)) {
-    case 1:
-        return TYPE_U8;
-    case 2:
-        return TYPE_U16;
-    case 4:
-        return TYPE_U32;
-    case 8:
-        return TYPE_U64;
-    default:
-        return type;
-    }
-}
-
 /* Moves `count` elements of one array, from sources to targets. */
 static void move_strip(enum type type, const void *from, const int64_t *sources, void *to,
                        const int64_t *targets, int64_t count)
@@ -235,23 +217,22 @@ static void move_strip(enum type type, const void *from, const int64_t *sources,
     lane_scatter(type, strip, to, targets, count);
 }
 
-/* Moves one line of every array; what lies beyond n stays. */
+/* Moves one line of every array. */
 static void move_line(struct job *job, int64_t base, const int64_t *order, bool open)
 {
     int64_t sources[LANE_STRIP], targets[LANE_STRIP];
-    for (int64_t first = 0; first < job->full; first += LANE_STRIP) {
-        int64_t count = job->full - first < LANE_STRIP ? job->full - first : LANE_STRIP;
+    for (int64_t first = 0; first < job->n; first += LANE_STRIP) {
+        int64_t count = job->n - first < LANE_STRIP ? job->n - first : LANE_STRIP;
         for (int64_t i = 0; i < count; i++) {
-            int64_t place = first + i;
-            sources[i] = base + (place < job->n ? order[place] : place) * job->stride;
-            targets[i] = base + place * job->stride;
+            sources[i] = base + order[first + i] * job->stride;
+            targets[i] = base + (first + i) * job->stride;
         }
         for (int k = 0; k < job->arrays; k++) {
             const struct literal *operand = job->operands[k];
-            move_strip(bits_type(operand->shape->type), job->data[k], sources,
+            move_strip(lane_bits_type(operand->shape->type), job->data[k], sources,
                        literal_data(job->results[k]), targets, count);
             for (int64_t i = 0; i < count && (open || marks_of(operand) != NULL); i++) {
-                if ((open && first + i < job->n) || marked(operand, sources[i])) {
+                if (open || marked(operand, sources[i])) {
                     mark_result(job, k, targets[i]);
                 }
             }
@@ -283,8 +264,8 @@ static bool merge_lines(struct worker *worker, struct program_frame *frame, int6
     for (int64_t l = 0; l < count; l++) {
         bases[l] = line_base(job, first + l);
     }
-    struct sort_lines lines = {job->comparator, job->arrays, job->data, job->n, job->stride, bases,
-                               count};
+    struct sort_lines lines = {job->comparator, job->arrays, job->data, job->n,
+                               job->stride,     bases,       count};
     bool ok = sort_merge(&lines, worker->order, job->err);
     for (int64_t l = 0; l < count && ok; l++) {
         const int64_t *order = worker->order + l * job->n;
@@ -367,8 +348,7 @@ static bool sort_all(struct job *job, const struct instruction *instruction, str
     int64_t dimension = attr_ints(instruction, ATTR_DIMENSIONS).values[0];
     const struct literal *first = job->operands[0];
     const struct shape *shape = first->shape;
-    job->full = shape->dimensions[dimension];
-    job->n = first->dynamic_sizes != NULL ? first->dynamic_sizes[dimension] : job->full;
+    job->n = shape->dimensions[dimension];
     job->stride = 1;
     for (int d = (int)dimension + 1; d < shape->rank; d++) {
         job->stride *= shape->dimensions[d];
@@ -383,23 +363,21 @@ static bool sort_all(struct job *job, const struct instruction *instruction, str
     for (int k = 0; k < job->arrays; k++) {
         job->data[k] = literal_data(job->operands[k]);
     }
-    program_for(job->comparator, elements / job->full, 1 + 4096 / (job->n + 1), sort_range, job);
+    program_for(job->comparator, elements / job->n, 1 + 4096 / (job->n + 1), sort_range, job);
     free(job->data);
     sort_keys_finish(keys, job->key_count);
     return !job->failed || error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory to sort");
 }
 
-static struct literal *sort(const struct instruction *instruction,
-                            const struct program *comparator, struct operands *operands,
-                            struct error *err)
+static struct literal *sort(const struct instruction *instruction, const struct program *comparator,
+                            struct operands *operands, struct error *err)
 {
     const struct shape *shape = instruction->shape;
     struct literal *result = literal_create(shape, err);
     if (result == NULL) {
         return NULL;
     }
-    struct literal **results =
-        memory_alloc((size_t)operands->count * sizeof(struct literal *));
+    struct literal **results = memory_alloc((size_t)operands->count * sizeof(struct literal *));
     for (int k = 0; k < operands->count; k++) {
         results[k] = shape_is_tuple(shape) ? result->elements[k] : result;
     }

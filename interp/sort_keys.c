@@ -136,8 +136,8 @@ static int match_select(struct matcher *m, const struct program_step *step, stru
                         int room)
 {
     for (int different = 0; different < 2; different++) {
-        int first = different ? step->in[1] : step->in[2], rest = different ? step->in[2]
-                                                                            : step->in[1];
+        int first = different ? step->in[1] : step->in[2],
+            rest = different ? step->in[2] : step->in[1];
         if (match_compare(m, first, &keys[0]) &&
             match_equality(m, step->in[0], different ? DIRECTION_NE : DIRECTION_EQ, &keys[0])) {
             int more = match_less(m, rest, keys + 1, room - 1);
@@ -250,12 +250,12 @@ static uint64_t ordered(uint64_t bits, int width)
     return (bits & sign) != 0 ? ~bits & (sign | (sign - 1)) : bits | sign;
 }
 
-#define MAP_INTEGERS(type, unsigned_type, flip)                                                    \
-    {                                                                                              \
-        const type *values = strip;                                                                \
-        for (int64_t i = 0; i < count; i++) {                                                      \
-            out[i] = (unsigned_type)values[i] ^ (unsigned_type)(flip);                             \
-        }                                                                                          \
+#define MAP_INTEGERS(type, unsigned_type, flip)                        \
+    {                                                                  \
+        const type *values = strip;                                    \
+        for (int64_t i = 0; i < count; i++) {                          \
+            out[i] = (unsigned_type)values[i] ^ (unsigned_type)(flip); \
+        }                                                              \
     }
 
 /* Floats by their bits: as f32, in a format of at most 16 bits, or as f64. */

@@ -51,8 +51,7 @@ static bool advance(struct sorter *sorter)
     const uint8_t *right_first = program_output(sorter->frame, 0);
     for (int64_t i = 0; i < sorter->active; i++) {
         struct merge *merge = &sorter->merges[i];
-        sorter->into[merge->to++] =
-            sorter->from[right_first[i] ? merge->right++ : merge->left++];
+        sorter->into[merge->to++] = sorter->from[right_first[i] ? merge->right++ : merge->left++];
     }
     return true;
 }

@@ -184,10 +184,9 @@ static void spread_run(void *context, int64_t begin, int64_t end)
     for (int64_t unit = begin;;) {
         int64_t first = block * spread->block;
         *cut = whole - first < spread->block ? whole - first : spread->block;
-        walk_rows_copy(&rows,
-                       spread->destination +
-                           (destination + first * destination_step) * spread->bytes,
-                       spread->source + (source + first * source_step) * spread->bytes);
+        walk_rows_copy(
+            &rows, spread->destination + (destination + first * destination_step) * spread->bytes,
+            spread->source + (source + first * source_step) * spread->bytes);
         if (++unit >= end) {
             return;
         }
@@ -298,8 +297,8 @@ bool walk_literal(const struct walk *walk, struct literal *to, int64_t destinati
         size_t size = ((size_t)literal_elements(to) + 7) / 8;
         to->buffer->unspecified = calloc(size, 1);
         if (to->buffer->unspecified == NULL) {
-            return error_set(err, ERROR_RESOURCE_EXHAUSTED,
-                             "no memory for the marks of %zu bytes", size);
+            return error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for the marks of %zu bytes",
+                             size);
         }
     }
     walk_copy_bits(walk, to->buffer->unspecified, destination_offset, marks, source_offset);

@@ -19,9 +19,9 @@ typedef uint16_t vector2 __attribute__((vector_size(16)));
 typedef uint32_t vector4 __attribute__((vector_size(16)));
 typedef uint64_t vector8 __attribute__((vector_size(16)));
 
-#define LOW1(a, b)                                                                                 \
+#define LOW1(a, b) \
     __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define HIGH1(a, b)                                                                                \
+#define HIGH1(a, b) \
     __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #define LOW2(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define HIGH2(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
@@ -30,24 +30,28 @@ typedef uint64_t vector8 __attribute__((vector_size(16)));
 #define LOW8(a, b) __builtin_shufflevector(a, b, 0, 2)
 #define HIGH8(a, b) __builtin_shufflevector(a, b, 1, 3)
 
-#define SQUARE(size, N)                                                                            \
-    static inline void square##size(element##size *destination, int64_t destination_row,           \
-                                    const element##size *source, int64_t source_row)               \
-    {                                                                                              \
-        vector##size a[N], b[N];                                                                   \
-        _Pragma("GCC unroll 16") for (int i = 0; i < (N); i++) {                                   \
-            memcpy(&a[i], source + i * source_row, sizeof a[i]);                                   \
-        }                                                                                          \
-        _Pragma("GCC unroll 4") for (int step = 1; step < (N); step *= 2) {                        \
-            _Pragma("GCC unroll 16") for (int i = 0; i < (N) / 2; i++) {                           \
-                b[2 * i] = LOW##size(a[i], a[i + (N) / 2]);                                        \
-                b[2 * i + 1] = HIGH##size(a[i], a[i + (N) / 2]);                                   \
-            }                                                                                      \
-            memcpy(a, b, sizeof a);                                                                \
-        }                                                                                          \
-        _Pragma("GCC unroll 16") for (int i = 0; i < (N); i++) {                                   \
-            memcpy(destination + i * destination_row, &a[i], sizeof a[i]);                         \
-        }                                                                                          \
+#define SQUARE(size, N)                                                                  \
+    static inline void square##size(element##size *destination, int64_t destination_row, \
+                                    const element##size *source, int64_t source_row)     \
+    {                                                                                    \
+        vector##size a[N], b[N];                                                         \
+        _Pragma("GCC unroll 16") for (int i = 0; i < (N); i++)                           \
+        {                                                                                \
+            memcpy(&a[i], source + i * source_row, sizeof a[i]);                         \
+        }                                                                                \
+        _Pragma("GCC unroll 4") for (int step = 1; step < (N); step *= 2)                \
+        {                                                                                \
+            _Pragma("GCC unroll 16") for (int i = 0; i < (N) / 2; i++)                   \
+            {                                                                            \
+                b[2 * i] = LOW##size(a[i], a[i + (N) / 2]);                              \
+                b[2 * i + 1] = HIGH##size(a[i], a[i + (N) / 2]);                         \
+            }                                                                            \
+            memcpy(a, b, sizeof a);                                                      \
+        }                                                                                \
+        _Pragma("GCC unroll 16") for (int i = 0; i < (N); i++)                           \
+        {                                                                                \
+            memcpy(destination + i * destination_row, &a[i], sizeof a[i]);               \
+        }                                                                                \
     }
 SQUARE(1, 16)
 SQUARE(2, 8)
@@ -65,32 +69,32 @@ static inline void square16(element16 *destination, int64_t destination_row,
 
 /* destination[i * D + k] = source[i + k * S] in blocks: one cache line of destination columns (the
  * `band` of source rows that fill it), all rows of the destination one square after the other. */
-#define TRANSPOSE(size, N)                                                                         \
-    static void transpose##size(const struct walk_rows *rows, char *to, const char *from)          \
-    {                                                                                              \
-        element##size *destination = (void *)to;                                                   \
-        const element##size *source = (const void *)from;                                          \
-        const int64_t m = rows->m, n = rows->n, D = rows->destination_row, S = rows->source;       \
-        const int64_t band = 64 / (size) > (N) ? 64 / (size) : (N);                                \
-        const int64_t square_m = m / (N) * (N), square_n = n / (N) * (N);                          \
-        for (int64_t k0 = 0; k0 < square_n; k0 += band) {                                          \
-            int64_t k1 = k0 + band < square_n ? k0 + band : square_n;                              \
-            for (int64_t i = 0; i < square_m; i += (N)) {                                          \
-                for (int64_t k = k0; k < k1; k += (N)) {                                           \
-                    square##size(destination + i * D + k, D, source + i + k * S, S);               \
-                }                                                                                  \
-            }                                                                                      \
-            for (int64_t i = square_m; i < m; i++) {                                               \
-                for (int64_t k = k0; k < k1; k++) {                                                \
-                    destination[i * D + k] = source[i + k * S];                                    \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
-        for (int64_t i = 0; square_n < n && i < m; i++) {                                          \
-            for (int64_t k = square_n; k < n; k++) {                                               \
-                destination[i * D + k] = source[i + k * S];                                        \
-            }                                                                                      \
-        }                                                                                          \
+#define TRANSPOSE(size, N)                                                                   \
+    static void transpose##size(const struct walk_rows *rows, char *to, const char *from)    \
+    {                                                                                        \
+        element##size *destination = (void *)to;                                             \
+        const element##size *source = (const void *)from;                                    \
+        const int64_t m = rows->m, n = rows->n, D = rows->destination_row, S = rows->source; \
+        const int64_t band = 64 / (size) > (N) ? 64 / (size) : (N);                          \
+        const int64_t square_m = m / (N) * (N), square_n = n / (N) * (N);                    \
+        for (int64_t k0 = 0; k0 < square_n; k0 += band) {                                    \
+            int64_t k1 = k0 + band < square_n ? k0 + band : square_n;                        \
+            for (int64_t i = 0; i < square_m; i += (N)) {                                    \
+                for (int64_t k = k0; k < k1; k += (N)) {                                     \
+                    square##size(destination + i * D + k, D, source + i + k * S, S);         \
+                }                                                                            \
+            }                                                                                \
+            for (int64_t i = square_m; i < m; i++) {                                         \
+                for (int64_t k = k0; k < k1; k++) {                                          \
+                    destination[i * D + k] = source[i + k * S];                              \
+                }                                                                            \
+            }                                                                                \
+        }                                                                                    \
+        for (int64_t i = 0; square_n < n && i < m; i++) {                                    \
+            for (int64_t k = square_n; k < n; k++) {                                         \
+                destination[i * D + k] = source[i + k * S];                                  \
+            }                                                                                \
+        }                                                                                    \
     }
 TRANSPOSE(1, 16)
 TRANSPOSE(2, 8)
@@ -99,24 +103,24 @@ TRANSPOSE(8, 2)
 TRANSPOSE(16, 1)
 #undef TRANSPOSE
 
-#define STRIDED(size)                                                                              \
-    static void strided##size(const struct walk_rows *rows, char *to, const char *from)            \
-    {                                                                                              \
-        const int64_t n = rows->n, S = rows->source, D = rows->destination;                        \
-        for (int64_t i = 0; i < rows->m; i++) {                                                    \
-            element##size *destination = (element##size *)(void *)to + i * rows->destination_row;  \
-            const element##size *source =                                                          \
-                (const element##size *)(const void *)from + i * rows->source_row;                  \
-            if (D == 1) {                                                                          \
-                for (int64_t k = 0; k < n; k++) {                                                  \
-                    destination[k] = source[k * S];                                                \
-                }                                                                                  \
-            } else {                                                                               \
-                for (int64_t k = 0; k < n; k++) {                                                  \
-                    destination[k * D] = source[k * S];                                            \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
+#define STRIDED(size)                                                                             \
+    static void strided##size(const struct walk_rows *rows, char *to, const char *from)           \
+    {                                                                                             \
+        const int64_t n = rows->n, S = rows->source, D = rows->destination;                       \
+        for (int64_t i = 0; i < rows->m; i++) {                                                   \
+            element##size *destination = (element##size *)(void *)to + i * rows->destination_row; \
+            const element##size *source =                                                         \
+                (const element##size *)(const void *)from + i * rows->source_row;                 \
+            if (D == 1) {                                                                         \
+                for (int64_t k = 0; k < n; k++) {                                                 \
+                    destination[k] = source[k * S];                                               \
+                }                                                                                 \
+            } else {                                                                              \
+                for (int64_t k = 0; k < n; k++) {                                                 \
+                    destination[k * D] = source[k * S];                                           \
+                }                                                                                 \
+            }                                                                                     \
+        }                                                                                         \
     }
 STRIDED(1)
 STRIDED(2)

@@ -124,8 +124,8 @@ static void along_axis(const struct window_axis *axis, const int64_t *starts, in
     }
 }
 
-int64_t window_strip_at(const struct window_strip *strip, const struct windows *windows,
-                        int64_t w, int64_t *offsets, uint8_t *valid)
+int64_t window_strip_at(const struct window_strip *strip, const struct windows *windows, int64_t w,
+                        int64_t *offsets, uint8_t *valid)
 {
     memset(valid, 1, (size_t)strip->lanes);
     memset(offsets, 0, (size_t)strip->lanes * sizeof *offsets);
@@ -151,8 +151,8 @@ void window_each(const struct windows *windows, int64_t output,
         bool inside = true;
         for (int d = windows->rank - 1; d >= 0 && inside; d--) {
             const struct window_axis *axis = &windows->axes[d];
-            int64_t at = window_axis_at(axis, output / axis->out_stride % axis->out,
-                                        rest % axis->size);
+            int64_t at =
+                window_axis_at(axis, output / axis->out_stride % axis->out, rest % axis->size);
             rest /= axis->size;
             inside = at >= 0;
             element += at * axis->in_stride;

@@ -58,8 +58,8 @@ void window_strip_set(struct window_strip *strip, const struct windows *windows,
                       int64_t lanes);
 /* Window element number w (row-major): offsets[i] is the element in lane i and valid[i] 1, or 0 and
  * 0. Returns how many are valid. */
-int64_t window_strip_at(const struct window_strip *strip, const struct windows *windows,
-                        int64_t w, int64_t *offsets, uint8_t *valid);
+int64_t window_strip_at(const struct window_strip *strip, const struct windows *windows, int64_t w,
+                        int64_t *offsets, uint8_t *valid);
 
 /* The window elements of one output in row-major order: calls each(context, element) with the
  * elements that exist. */

@@ -83,12 +83,16 @@ void error_quote(struct error *err, const char *text, size_t size)
         const char *next = memchr(line, '\n', (size_t)(end - line));
         line = next != NULL ? next + 1 : end;
     }
-    size_t length = 0;
-    while (line + length < end && line[length] != '\n' && length < sizeof err->source - 1) {
-        length++;
+    const char *stop = memchr(line, '\n', (size_t)(end - line));
+    size_t length = (size_t)((stop != NULL ? stop : end) - line);
+    size_t start = err->column > 100 ? (size_t)err->column - 100 : 0;
+    if (length < sizeof err->source || start > length) {
+        start = 0;
     }
-    memcpy(err->source, line, length);
+    length = length - start < sizeof err->source ? length - start : sizeof err->source - 1;
+    memcpy(err->source, line + start, length);
     err->source[length] = '\0';
+    err->source_start = (int)start;
 }
 
 void error_print(const struct error *err, struct text *out)
@@ -111,10 +115,11 @@ void error_print(const struct error *err, struct text *out)
     }
     /* Long lines are cut to a stretch around the caret. */
     size_t length = strlen(err->source);
-    size_t caret = err->column > 0 ? (size_t)err->column - 1 : 0;
-    if (caret >= length) {
+    long place = err->column > 0 ? (long)err->column - 1 - err->source_start : 0;
+    if (place < 0 || (size_t)place > length) { /* the end of the line is a place, too */
         return;
     }
+    size_t caret = (size_t)place;
     size_t from = caret > 80 ? caret - 60 : 0;
     text_append(out, "  ");
     for (size_t i = from; i < length && i < from + 100; i++) {

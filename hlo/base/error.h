@@ -29,6 +29,7 @@ struct error {
     char file[512];
     int line, column;
     char source[256]; /* the source line, for the caret; empty if unknown */
+    int source_start; /* bytes of a long line that are left out before source */
 };
 
 /* Both always return false, so that `return error_set(err, …)` reads well. err may be NULL. */
@@ -41,7 +42,8 @@ void error_clear(struct error *err);
 /* Puts "text: " before the message of a filled error; returns false. */
 bool error_prefix(struct error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Fills err->source with line err->line of text[0..size), for the caret. */
+/* Fills err->source with line err->line of text[0..size), for the caret; of a long line, with what
+ * is around err->column. */
 void error_quote(struct error *err, const char *text, size_t size);
 const char *error_code_text(enum error_code code);
 

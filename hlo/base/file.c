@@ -55,20 +55,40 @@ char *file_read(const char *path, size_t *size, struct error *err)
         }
         used += (size_t)got;
     }
-    gzclose(file);
+    if (gzclose(file) == Z_BUF_ERROR) {
+        error_set(err, ERROR_INVALID_ARGUMENT, "cannot read %s: the compressed file is cut short",
+                  path);
+        free(data);
+        return NULL;
+    }
     data[used] = '\0';
     *size = used;
     return data;
 }
 
+/* For what cannot be replaced: pipes, terminals, devices. */
+static bool write_stream(FILE *stream, const void *data, size_t size, const char *name,
+                         struct error *err)
+{
+    bool ok = fwrite(data, 1, size, stream) == size && fflush(stream) == 0;
+    return ok || error_set(err, ERROR_INTERNAL, "cannot write %s: %s", name, strerror(errno));
+}
+
 bool file_write(const char *path, const void *data, size_t size, struct error *err)
 {
     if (strcmp(path, "-") == 0) {
-        if (fwrite(data, 1, size, stdout) != size || fflush(stdout) != 0) {
-            return error_set(err, ERROR_INTERNAL, "cannot write standard output: %s",
+        return write_stream(stdout, data, size, "standard output", err);
+    }
+    struct stat info;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+        FILE *stream = fopen(path, "wb");
+        if (stream == NULL) {
+            return error_set(err, ERROR_INVALID_ARGUMENT, "cannot write %s: %s", path,
                              strerror(errno));
         }
-        return true;
+        bool written = write_stream(stream, data, size, path, err);
+        fclose(stream);
+        return written;
     }
     size_t length = strlen(path);
     char *temporary = memory_alloc(length + 16);

@@ -1,4 +1,5 @@
-/* Files: read whole, written whole or not at all (temporary file + rename). */
+/* Files: read whole, written whole or not at all (temporary file + rename; pipes and devices are
+ * written directly). */
 #ifndef HLO_BASE_FILE_H
 #define HLO_BASE_FILE_H
 

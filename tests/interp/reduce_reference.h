@@ -55,16 +55,17 @@ static inline void fold_add(struct fold *fold, const struct literal *literal, in
     bool first = fold->terms++ == 0;
     if (!type_is_float(type)) {
         int64_t x = literal_get_int(literal, index), *a = &fold->integer;
-        *a = first                         ? x
-             : strcmp(op, "add") == 0      ? (type == TYPE_PRED ? *a | x : (int64_t)((uint64_t)*a + (uint64_t)x))
+        *a = first ? x
+             : strcmp(op, "add") == 0
+                 ? (type == TYPE_PRED ? *a | x : (int64_t)((uint64_t)*a + (uint64_t)x))
              : strcmp(op, "multiply") == 0 ? (int64_t)((uint64_t)*a * (uint64_t)x)
-             : strcmp(op, "minimum") == 0  ? (type == TYPE_U64 ? ((uint64_t)*a < (uint64_t)x ? *a : x)
-                                                               : (*a < x ? *a : x))
-             : strcmp(op, "maximum") == 0  ? (type == TYPE_U64 ? ((uint64_t)*a > (uint64_t)x ? *a : x)
-                                                               : (*a > x ? *a : x))
-             : strcmp(op, "and") == 0      ? *a & x
-             : strcmp(op, "or") == 0       ? *a | x
-                                           : *a ^ x;
+             : strcmp(op, "minimum") == 0
+                 ? (type == TYPE_U64 ? ((uint64_t)*a < (uint64_t)x ? *a : x) : (*a < x ? *a : x))
+             : strcmp(op, "maximum") == 0
+                 ? (type == TYPE_U64 ? ((uint64_t)*a > (uint64_t)x ? *a : x) : (*a > x ? *a : x))
+             : strcmp(op, "and") == 0 ? *a & x
+             : strcmp(op, "or") == 0  ? *a | x
+                                      : *a ^ x;
         *a = fold_wrap(type, *a);
         return;
     }
@@ -91,8 +92,7 @@ static inline void fold_add(struct fold *fold, const struct literal *literal, in
 
 static inline void fold_begin(struct fold *fold, const struct monoid *monoid, bool exact)
 {
-    *fold = (struct fold){.monoid = monoid,
-                          .exact_sum = exact && strcmp(monoid->name, "add") == 0};
+    *fold = (struct fold){.monoid = monoid, .exact_sum = exact && strcmp(monoid->name, "add") == 0};
     mpfr_init2(fold->sum, EXACT_PRECISION);
     mpfr_set_zero(fold->sum, 1);
 }
@@ -101,8 +101,9 @@ static inline void fold_check(struct fold *fold, const struct literal *result, i
 {
     enum type type = fold->monoid->type;
     if (!type_is_float(type)) {
-        REQUIRE(literal_get_int(result, index) == fold->integer, "%s %s: element %lld: %lld, not %lld",
-                fold->monoid->name, shape_text(result->shape), (long long)index,
+        REQUIRE(literal_get_int(result, index) == fold->integer,
+                "%s %s: element %lld: %lld, not %lld", fold->monoid->name,
+                shape_text(result->shape), (long long)index,
                 (long long)literal_get_int(result, index), (long long)fold->integer);
     } else if (fold->exact_sum && !fold->special) {
         check_nearest(result, index, 0, fold->sum);

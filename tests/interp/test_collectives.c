@@ -69,9 +69,9 @@ static void check_devices_fail(const char *text, int replicas, int partitions,
     module_destroy(module);
 }
 
-#define HEAD                                                                                       \
-    "HloModule m\n"                                                                                \
-    "add { a = s32[] parameter(0) b = s32[] parameter(1) ROOT r = s32[] add(a, b) }\n"             \
+#define HEAD                                                                           \
+    "HloModule m\n"                                                                    \
+    "add { a = s32[] parameter(0) b = s32[] parameter(1) ROOT r = s32[] add(a, b) }\n" \
     "fadd { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }\n"
 
 START_TEST(test_ids)
@@ -116,10 +116,9 @@ START_TEST(test_group_modes)
     static const char *const by_replica[] = {"s32[1] {3}", "s32[1] {3}", "s32[1] {12}",
                                              "s32[1] {12}"};
     check_all_reduce("replica_groups={{0},{1}}, channel_id=1", 2, 2, by_replica);
-    static const char *const flattened[] = {"s32[1] {9}", "s32[1] {6}", "s32[1] {6}",
-                                            "s32[1] {9}"};
-    check_all_reduce("replica_groups={{0,3},{1,2}}, channel_id=1, use_global_device_ids=true", 2,
-                     2, flattened);
+    static const char *const flattened[] = {"s32[1] {9}", "s32[1] {6}", "s32[1] {6}", "s32[1] {9}"};
+    check_all_reduce("replica_groups={{0,3},{1,2}}, channel_id=1, use_global_device_ids=true", 2, 2,
+                     flattened);
 }
 END_TEST
 
@@ -139,8 +138,8 @@ START_TEST(test_group_forms)
     check_all_reduce("replica_groups=mesh[\"x\"=2,\"y\"=4] {\"x\"}", 8, 1, columns);
     check_all_reduce("replica_groups=mesh[\"x\"=2,\"y\"=4] {\"y\"}", 8, 1, halves);
     /* The minor half of "y": pairs of neighbours. */
-    static const char *const pairs[] = {"s32[1] {3}",  "s32[1] {3}",  "s32[1] {12}",
-                                        "s32[1] {12}", "s32[1] {48}", "s32[1] {48}",
+    static const char *const pairs[] = {"s32[1] {3}",   "s32[1] {3}",  "s32[1] {12}",
+                                        "s32[1] {12}",  "s32[1] {48}", "s32[1] {48}",
                                         "s32[1] {192}", "s32[1] {192}"};
     check_all_reduce("replica_groups=mesh[\"x\"=2,\"y\"=4] {\"y\":(2)2}", 8, 1, pairs);
 }
@@ -163,12 +162,13 @@ START_TEST(test_all_reduce_programs)
 {
     static const char *const arguments[] = {"s32[3] {5, -2, 3}", "s32[3] {2, 7, -3}"};
     static const char *const largest[] = {"s32[3] {5, 7, 3}", "s32[3] {5, 7, 3}"};
-    check_devices("HloModule m\n"
-                  "max { a = s32[] parameter(0) b = s32[] parameter(1) ROOT r = s32[] maximum(a, b) "
-                  "}\n"
-                  "ENTRY e { x = s32[3] parameter(0)\n"
-                  "  ROOT r = s32[3] all-reduce(x), replica_groups={}, to_apply=max }\n",
-                  2, 1, arguments, largest);
+    check_devices(
+        "HloModule m\n"
+        "max { a = s32[] parameter(0) b = s32[] parameter(1) ROOT r = s32[] maximum(a, b) "
+        "}\n"
+        "ENTRY e { x = s32[3] parameter(0)\n"
+        "  ROOT r = s32[3] all-reduce(x), replica_groups={}, to_apply=max }\n",
+        2, 1, arguments, largest);
     /* No monoid: 2a + b, in the order of the group {1, 0}. */
     static const char *const mixed[] = {"s32[3] {9, 12, -3}", "s32[3] {9, 12, -3}"};
     check_devices("HloModule m\n"
@@ -214,8 +214,9 @@ START_TEST(test_gather_scatter)
     check_devices("HloModule m\nENTRY e { x = s32[2,4] parameter(0)\n"
                   "  ROOT r = s32[2,4] all-to-all(x), replica_groups={{0,1}}, dimensions={1} }\n",
                   2, 1, wide, exchanged);
-    static const char *const tuples[] = {"(s32[1,4], s32[1,4]) ({{1, 2, 3, 4}}, {{9, 10, 11, 12}})",
-                                         "(s32[1,4], s32[1,4]) ({{5, 6, 7, 8}}, {{13, 14, 15, 16}})"};
+    static const char *const tuples[] = {
+        "(s32[1,4], s32[1,4]) ({{1, 2, 3, 4}}, {{9, 10, 11, 12}})",
+        "(s32[1,4], s32[1,4]) ({{5, 6, 7, 8}}, {{13, 14, 15, 16}})"};
     check_devices("HloModule m\nENTRY e { x = s32[2,4] parameter(0)\n"
                   "  a = s32[1,4] slice(x), slice={[0:1], [0:4]}\n"
                   "  b = s32[1,4] slice(x), slice={[1:2], [0:4]}\n"
@@ -270,16 +271,16 @@ START_TEST(test_start_done)
 {
     static const char *const sums[] = {"(s32[1], s32[2], s32[1]) ({3}, {1, 2}, {2})",
                                        "(s32[1], s32[2], s32[1]) ({3}, {1, 2}, {1})"};
-    check_devices(
-        HEAD "ENTRY e { x = s32[1] parameter(0)\n"
-             "  a = s32[1] all-reduce-start(x), replica_groups={}, to_apply=add\n"
-             "  b = (s32[1], s32[2]) all-gather-start(x), replica_groups={}, dimensions={0}\n"
-             "  c = (s32[1], s32[1], u32[], u32[]) collective-permute-start(x), "
-             "source_target_pairs={{0,1},{1,0}}\n"
-             "  f = s32[1] collective-permute-done(c) e = s32[2] all-gather-done(b)\n"
-             "  d = s32[1] all-reduce-done(a)\n"
-             "  ROOT t = (s32[1], s32[2], s32[1]) tuple(d, e, f) }\n",
-        2, 1, powers, sums);
+    check_devices(HEAD
+                  "ENTRY e { x = s32[1] parameter(0)\n"
+                  "  a = s32[1] all-reduce-start(x), replica_groups={}, to_apply=add\n"
+                  "  b = (s32[1], s32[2]) all-gather-start(x), replica_groups={}, dimensions={0}\n"
+                  "  c = (s32[1], s32[1], u32[], u32[]) collective-permute-start(x), "
+                  "source_target_pairs={{0,1},{1,0}}\n"
+                  "  f = s32[1] collective-permute-done(c) e = s32[2] all-gather-done(b)\n"
+                  "  d = s32[1] all-reduce-done(a)\n"
+                  "  ROOT t = (s32[1], s32[2], s32[1]) tuple(d, e, f) }\n",
+                  2, 1, powers, sums);
 }
 END_TEST
 
@@ -305,19 +306,18 @@ END_TEST
 /* One device: groups that are empty or name only it. */
 START_TEST(test_one_device)
 {
-    check_evaluates(HEAD
-                    "ENTRY e { x = s32[2] parameter(0)\n"
-                    "  a = s32[2] all-reduce(x), replica_groups={}, to_apply=add\n"
-                    "  b = s32[2] all-gather(a), replica_groups={{0}}, dimensions={0}\n"
-                    "  c = s32[2] reduce-scatter(b), replica_groups={}, dimensions={0}, "
-                    "to_apply=add\n"
-                    "  d = s32[2] all-to-all(c), replica_groups={}, dimensions={0}\n"
-                    "  f = s32[2] collective-permute(d), source_target_pairs={{0,0}}\n"
-                    "  g = s32[2] collective-permute(d), source_target_pairs={}\n"
-                    "  h = s32[2] collective-broadcast(f), replica_groups={{0}}\n"
-                    "  i = s32[2] all-reduce(h), channel_id=1, replica_groups={{0}}, "
-                    "use_global_device_ids=true, to_apply=add\n"
-                    "  ROOT t = (s32[2], s32[2]) tuple(i, g) }\n",
+    check_evaluates(HEAD "ENTRY e { x = s32[2] parameter(0)\n"
+                         "  a = s32[2] all-reduce(x), replica_groups={}, to_apply=add\n"
+                         "  b = s32[2] all-gather(a), replica_groups={{0}}, dimensions={0}\n"
+                         "  c = s32[2] reduce-scatter(b), replica_groups={}, dimensions={0}, "
+                         "to_apply=add\n"
+                         "  d = s32[2] all-to-all(c), replica_groups={}, dimensions={0}\n"
+                         "  f = s32[2] collective-permute(d), source_target_pairs={{0,0}}\n"
+                         "  g = s32[2] collective-permute(d), source_target_pairs={}\n"
+                         "  h = s32[2] collective-broadcast(f), replica_groups={{0}}\n"
+                         "  i = s32[2] all-reduce(h), channel_id=1, replica_groups={{0}}, "
+                         "use_global_device_ids=true, to_apply=add\n"
+                         "  ROOT t = (s32[2], s32[2]) tuple(i, g) }\n",
                     "s32[2] {3, 4}", NULL, NULL, NULL, "(s32[2], s32[2]) ({3, 4}, {0, 0})");
     check_fails(HEAD "ENTRY e { x = s32[2] parameter(0)\n"
                      "  ROOT a = s32[2] all-reduce(x), replica_groups={{0,1}}, to_apply=add }\n",

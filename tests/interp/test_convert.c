@@ -14,8 +14,8 @@ static struct literal *convert(const char *opcode, const struct literal *from, e
                                const char *dimensions)
 {
     char body[512];
-    snprintf(body, sizeof body, "a = %s parameter(0)\nROOT r = %s%s %s(a)",
-             shape_text(from->shape), type_text(to), dimensions, opcode);
+    snprintf(body, sizeof body, "a = %s parameter(0)\nROOT r = %s%s %s(a)", shape_text(from->shape),
+             type_text(to), dimensions, opcode);
     struct one_op op;
     one_op_init(&op, body);
     literal_release(op.values[0]);
@@ -98,7 +98,9 @@ static void check_element(const struct literal *from, const struct literal *resu
     } else if (fabs(value) < (double)(1ull << 53) || isnan(value) || type_bits(source) < 64) {
         /* Formats with rules of their own; hlo's tests hold their rounding against the formats'
          * lists of values. A NaN has no sign any more. */
-        uint64_t want = float_from_double(type, isnan(value) ? (double)NAN : value);
+        uint64_t want = type == source
+                            ? literal_get_bits(from, i)
+                            : float_from_double(type, isnan(value) ? (double)NAN : value);
         REQUIRE(literal_get_bits(result, i) == want, "%s %.17g to %s = %llx, not %llx",
                 type_text(source), value, type_text(type),
                 (unsigned long long)literal_get_bits(result, i), (unsigned long long)want);
@@ -133,10 +135,26 @@ static void check_conversions(const struct literal *from)
 START_TEST(test_narrow)
 {
     static const enum type types[] = {
-        TYPE_PRED,   TYPE_S1,       TYPE_U1,           TYPE_S2,         TYPE_U2,
-        TYPE_S4,     TYPE_U4,       TYPE_S8,           TYPE_U8,         TYPE_F8E5M2,
-        TYPE_F8E4M3, TYPE_F8E4M3FN, TYPE_F8E4M3B11FNUZ, TYPE_F8E5M2FNUZ, TYPE_F8E4M3FNUZ,
-        TYPE_F8E3M4, TYPE_F8E8M0FNU, TYPE_F4E2M1FN,    TYPE_F6E3M2FN,   TYPE_F6E2M3FN,
+        TYPE_PRED,
+        TYPE_S1,
+        TYPE_U1,
+        TYPE_S2,
+        TYPE_U2,
+        TYPE_S4,
+        TYPE_U4,
+        TYPE_S8,
+        TYPE_U8,
+        TYPE_F8E5M2,
+        TYPE_F8E4M3,
+        TYPE_F8E4M3FN,
+        TYPE_F8E4M3B11FNUZ,
+        TYPE_F8E5M2FNUZ,
+        TYPE_F8E4M3FNUZ,
+        TYPE_F8E3M4,
+        TYPE_F8E8M0FNU,
+        TYPE_F4E2M1FN,
+        TYPE_F6E3M2FN,
+        TYPE_F6E2M3FN,
     };
     for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
         int64_t count = INT64_C(1) << type_bits(types[t]);
@@ -168,15 +186,57 @@ START_TEST(test_halves)
 END_TEST
 
 static const double float_edges[] = {
-    0.0,           -0.0,       0.5,          -0.5,          0.99999,       -0.99999,
-    1.5,           2.5,        -127.5,       -128.5,        -129,          127.99,
-    128,           255.5,      256,          32767.5,       32768,         65519.99,
-    65520,         2147483647, 2147483648.0, -2147483648.0, -2147483649.0, 4294967295.0,
-    4294967296.0,  0x1p63,     -0x1p63,      0x1p64,        0x1.fffffep62, -0x1.8p63,
-    1e300,         -1e300,     1e-300,       5e-324,        0x1p-149,      0x1.8p-150,
-    0x1p-150,      0x1p-133,   0x1.8p-134,   0x1p-24,       0x1.8p-25,     INFINITY,
-    -INFINITY,     NAN,        3.4028235e38, 3.4028236e38,  0x1.fffffffp127,
-    1 + 0x1p-24,   1 + 0x1p-24 + 0x1p-52, 1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-11 + 0x1p-50,
+    0.0,
+    -0.0,
+    0.5,
+    -0.5,
+    0.99999,
+    -0.99999,
+    1.5,
+    2.5,
+    -127.5,
+    -128.5,
+    -129,
+    127.99,
+    128,
+    255.5,
+    256,
+    32767.5,
+    32768,
+    65519.99,
+    65520,
+    2147483647,
+    2147483648.0,
+    -2147483648.0,
+    -2147483649.0,
+    4294967295.0,
+    4294967296.0,
+    0x1p63,
+    -0x1p63,
+    0x1p64,
+    0x1.fffffep62,
+    -0x1.8p63,
+    1e300,
+    -1e300,
+    1e-300,
+    5e-324,
+    0x1p-149,
+    0x1.8p-150,
+    0x1p-150,
+    0x1p-133,
+    0x1.8p-134,
+    0x1p-24,
+    0x1.8p-25,
+    INFINITY,
+    -INFINITY,
+    NAN,
+    3.4028235e38,
+    3.4028236e38,
+    0x1.fffffffp127,
+    1 + 0x1p-24,
+    1 + 0x1p-24 + 0x1p-52,
+    1 + 0x1p-8 + 0x1p-40,
+    1 + 0x1p-11 + 0x1p-50,
 };
 
 START_TEST(test_wide_floats)
@@ -188,7 +248,8 @@ START_TEST(test_wide_floats)
     rng_init(&rng, 11);
     for (int64_t i = 0; i < COUNT; i++) {
         /* Half of the random ones lie near ties of narrow formats. */
-        double near = ldexp(1 + (double)rng_below(&rng, 4096) / 4096, (int)rng_below(&rng, 40) - 20);
+        double near =
+            ldexp(1 + (double)rng_below(&rng, 4096) / 4096, (int)rng_below(&rng, 40) - 20);
         near *= 1 + (i % 3 - 1) * 0x1p-45;
         double value = i < EDGES ? float_edges[i]
                        : i % 2   ? near
@@ -208,11 +269,34 @@ START_TEST(test_wide_integers)
 {
     static const enum type types[] = {TYPE_S64, TYPE_U64, TYPE_S32, TYPE_U32};
     static const uint64_t edges[] = {
-        0, 1, 2, 255, 256, 65519, 65520, 65535, 16777217, 16777219, 0x7fffffff, 0x80000000,
-        0xffffffff, 0x1000000010000001, 0x1000000010000000, 0x1000001000000001,
-        (UINT64_C(1) << 60) + (UINT64_C(1) << 36) + 1, (UINT64_C(1) << 60) + (UINT64_C(1) << 36),
-        (UINT64_C(1) << 53) + 1, 0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff,
-        0x7fffffbfffffffff, 0xfffffe8000000001, 0xffffff7fffffffff, 257, 513, 515,
+        0,
+        1,
+        2,
+        255,
+        256,
+        65519,
+        65520,
+        65535,
+        16777217,
+        16777219,
+        0x7fffffff,
+        0x80000000,
+        0xffffffff,
+        0x1000000010000001,
+        0x1000000010000000,
+        0x1000001000000001,
+        (UINT64_C(1) << 60) + (UINT64_C(1) << 36) + 1,
+        (UINT64_C(1) << 60) + (UINT64_C(1) << 36),
+        (UINT64_C(1) << 53) + 1,
+        0x7fffffffffffffff,
+        0x8000000000000000,
+        0xffffffffffffffff,
+        0x7fffffbfffffffff,
+        0xfffffe8000000001,
+        0xffffff7fffffffff,
+        257,
+        513,
+        515,
     };
     enum { EDGES = sizeof edges / sizeof edges[0], COUNT = 4000 };
     struct literal *from = vector_of(types[_i], COUNT);

@@ -18,8 +18,8 @@ static int64_t below(int64_t bound)
 }
 
 /* One op on parameters, all of one line. */
-static void check_op(const char *op, const char *shape, const char *a, const char *b,
-                     const char *c, const char *want)
+static void check_op(const char *op, const char *shape, const char *a, const char *b, const char *c,
+                     const char *want)
 {
     const char *arguments[] = {a, b, c};
     struct text text;
@@ -148,11 +148,11 @@ START_TEST(test_bitcast)
              "s32[2,3] {{1, 3, 5}, {2, 4, 6}}");
     check_op("bitcast(p0)", "s32[2,3]{0,1}", "s32[3,2]{1,0} {{1, 2}, {3, 4}, {5, 6}}", NULL, NULL,
              "s32[2,3] {{1, 3, 5}, {2, 4, 6}}");
-    check_op("bitcast(p0)", "u32[2]", "f32[2] {1, -2}", NULL, NULL, "u32[2] {1065353216, 3221225472}");
+    check_op("bitcast(p0)", "u32[2]", "f32[2] {1, -2}", NULL, NULL,
+             "u32[2] {1065353216, 3221225472}");
     check_op("bitcast(p0)", "u8[4]", "u16[2] {258, 772}", NULL, NULL, "u8[4] {2, 1, 4, 3}");
     /* Packed: two elements a byte, the first in the low half. */
-    check_op("bitcast(p0)", "u8[2]", "s4[4]{0:E(4)} {1, -2, 3, 4}", NULL, NULL,
-             "u8[2] {225, 67}");
+    check_op("bitcast(p0)", "u8[2]", "s4[4]{0:E(4)} {1, -2, 3, 4}", NULL, NULL, "u8[2] {225, 67}");
     check_op("bitcast(p0)", "s4[4]{0:E(4)}", "u8[2] {225, 67}", NULL, NULL, "s4[4] {1, -2, 3, 4}");
     check_op("bitcast(p0)", "u4[2]", "s4[2] {-1, 7}", NULL, NULL, "u4[2] {15, 7}");
     /* Tiles (docs/tiled_layout.md): f32[3,5]{1,0:T(2,2)} lies as six 2×2 tiles; seen without tiles
@@ -160,7 +160,8 @@ START_TEST(test_bitcast)
     check_op("bitcast(p0)", "s32[4,4]{1,0:T(2,2)}",
              "s32[2,2,2,2]{3,2,1,0} {{{{1, 2}, {3, 4}}, {{5, 6}, {7, 8}}}, {{{9, 10}, {11, 12}}, "
              "{{13, 14}, {15, 16}}}}",
-             NULL, NULL, "s32[4,4] {{1, 2, 5, 6}, {3, 4, 7, 8}, {9, 10, 13, 14}, {11, 12, 15, 16}}");
+             NULL, NULL,
+             "s32[4,4] {{1, 2, 5, 6}, {3, 4, 7, 8}, {9, 10, 13, 14}, {11, 12, 15, 16}}");
 }
 END_TEST
 
@@ -169,15 +170,16 @@ END_TEST
 START_TEST(test_dynamic_sizes)
 {
     /* Only the rows within the run-time size count. */
-    check_evaluates("HloModule m\n"
-                    "add { a = s32[] parameter(0) b = s32[] parameter(1) ROOT r = s32[] add(a, b) }\n"
-                    "ENTRY e { x = s32[6,2] parameter(0) n = s32[] parameter(1)\n"
-                    "  d = s32[<=6,2] set-dimension-size(x, n), dimensions={0}\n"
-                    "  s = s32[<=6,1] slice(d), slice={[0:6], [1:2]}\n"
-                    "  z = s32[] constant(0)\n"
-                    "  ROOT r = s32[] reduce(s, z), dimensions={0,1}, to_apply=add }\n",
-                    "s32[6,2] {{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}}", "s32[] 3", NULL,
-                    NULL, "s32[] 9");
+    check_evaluates(
+        "HloModule m\n"
+        "add { a = s32[] parameter(0) b = s32[] parameter(1) ROOT r = s32[] add(a, b) }\n"
+        "ENTRY e { x = s32[6,2] parameter(0) n = s32[] parameter(1)\n"
+        "  d = s32[<=6,2] set-dimension-size(x, n), dimensions={0}\n"
+        "  s = s32[<=6,1] slice(d), slice={[0:6], [1:2]}\n"
+        "  z = s32[] constant(0)\n"
+        "  ROOT r = s32[] reduce(s, z), dimensions={0,1}, to_apply=add }\n",
+        "s32[6,2] {{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}}", "s32[] 3", NULL, NULL,
+        "s32[] 9");
     /* Sizes through slice (with start and stride), transpose, pad, reverse, concatenate. */
     static const char sizes[] =
         "HloModule m\n"
@@ -206,20 +208,38 @@ START_TEST(test_dynamic_sizes)
                     "(s32[], s32[], s32[], s32[], s32[], s32[], s32[5]) "
                     "(0, 5, 8, 0, 2, 0, {1, 2, 3, 4, 5})");
     /* An update beyond its run-time size leaves the array as it is. */
+    check_evaluates(
+        "HloModule m\n"
+        "ENTRY e { a = s32[6] parameter(0) u = s32[3] parameter(1) n = s32[] parameter(2)\n"
+        "  d = s32[<=3] set-dimension-size(u, n), dimensions={0} i = s32[] constant(1)\n"
+        "  ROOT r = s32[6] dynamic-update-slice(a, d, i) }\n",
+        "s32[6] {1, 2, 3, 4, 5, 6}", "s32[3] {10, 11, 12}", "s32[] 2", NULL,
+        "s32[6] {1, 10, 11, 4, 5, 6}");
+    /* A sort leaves what lies beyond where it is. */
     check_evaluates("HloModule m\n"
-                    "ENTRY e { a = s32[6] parameter(0) u = s32[3] parameter(1) n = s32[] parameter(2)\n"
-                    "  d = s32[<=3] set-dimension-size(u, n), dimensions={0} i = s32[] constant(1)\n"
-                    "  ROOT r = s32[6] dynamic-update-slice(a, d, i) }\n",
-                    "s32[6] {1, 2, 3, 4, 5, 6}", "s32[3] {10, 11, 12}", "s32[] 2", NULL,
-                    "s32[6] {1, 10, 11, 4, 5, 6}");
+                    "less { a = s32[] parameter(0) b = s32[] parameter(1)\n"
+                    "  c = f32[] parameter(2) d = f32[] parameter(3)\n"
+                    "  ROOT l = pred[] compare(a, b), direction=LT }\n"
+                    "ENTRY e { x = s32[5] parameter(0) y = f32[5] parameter(1)\n"
+                    "  n = s32[] parameter(2)\n"
+                    "  k = s32[<=5] set-dimension-size(x, n), dimensions={0}\n"
+                    "  v = f32[<=5] set-dimension-size(y, n), dimensions={0}\n"
+                    "  s = (s32[<=5], f32[<=5]) sort(k, v), dimensions={0}, to_apply=less\n"
+                    "  a = s32[<=5] get-tuple-element(s), index=0\n"
+                    "  b = f32[<=5] get-tuple-element(s), index=1\n"
+                    "  m = s32[] get-dimension-size(b), dimensions={0}\n"
+                    "  c = s32[3] slice(a), slice={[0:3]} d = f32[3] slice(b), slice={[0:3]}\n"
+                    "  ROOT t = (s32[3], f32[3], s32[]) tuple(c, d, m) }\n",
+                    "s32[5] {7, 5, 6, -1, -2}", "f32[5] {1, 2, 3, 4, 5}", "s32[] 3", NULL,
+                    "(s32[3], f32[3], s32[]) ({5, 6, 7}, {2, 3, 1}, 3)");
     /* Elements keep their row-major order. */
-    check_evaluates("HloModule m\n"
-                    "ENTRY e { a = s32[2,3] parameter(0) n = s32[] parameter(1) k = s32[] constant(4)\n"
-                    "  d = s32[2,<=3] set-dimension-size(a, n), dimensions={1}\n"
-                    "  f = s32[<=6] dynamic-reshape(d, k)\n"
-                    "  ROOT r = s32[4] slice(f), slice={[0:4]} }\n",
-                    "s32[2,3] {{1, 2, 3}, {4, 5, 6}}", "s32[] 2", NULL, NULL,
-                    "s32[4] {1, 2, 4, 5}");
+    check_evaluates(
+        "HloModule m\n"
+        "ENTRY e { a = s32[2,3] parameter(0) n = s32[] parameter(1) k = s32[] constant(4)\n"
+        "  d = s32[2,<=3] set-dimension-size(a, n), dimensions={1}\n"
+        "  f = s32[<=6] dynamic-reshape(d, k)\n"
+        "  ROOT r = s32[4] slice(f), slice={[0:4]} }\n",
+        "s32[2,3] {{1, 2, 3}, {4, 5, 6}}", "s32[] 2", NULL, NULL, "s32[4] {1, 2, 4, 5}");
 }
 END_TEST
 
@@ -394,8 +414,8 @@ static void draw_slice(struct instance *instance, struct text *op)
         instance->a[d] = start;
         instance->b[d] = stride;
         instance->result_sizes[d] = (limit - start + stride - 1) / stride;
-        text_printf(op, "%s[%lld:%lld:%lld]", d > 0 ? ", " : "", (long long)start,
-                    (long long)limit, (long long)stride);
+        text_printf(op, "%s[%lld:%lld:%lld]", d > 0 ? ", " : "", (long long)start, (long long)limit,
+                    (long long)stride);
     }
     text_append(op, "}");
 }
@@ -455,8 +475,7 @@ static void draw_pad(struct instance *instance, struct text *op)
     }
 }
 
-static bool define_pad(const struct instance *instance, const int64_t *result_index,
-                       int64_t *index)
+static bool define_pad(const struct instance *instance, const int64_t *result_index, int64_t *index)
 {
     for (int d = 0; d < instance->rank; d++) {
         int64_t at = result_index[d] - instance->a[d], step = instance->b[d] + 1;

@@ -74,8 +74,8 @@ static void check_reduce(const struct monoid *monoid, int rank, const int64_t *d
     print_reducer(reducer, sizeof reducer, "f", monoid->name, type_text(monoid->type));
     text_printf(&text, "HloModule m\n%sENTRY e { x = ", reducer);
     print_shape(&text, monoid->type, rank, dimensions, 0);
-    text_printf(&text, " parameter(0)\n i = %s[] parameter(1)\n ROOT r = ",
-                type_text(monoid->type));
+    text_printf(&text,
+                " parameter(0)\n i = %s[] parameter(1)\n ROOT r = ", type_text(monoid->type));
     print_shape(&text, monoid->type, rank, dimensions, reduced);
     text_append(&text, " reduce(x, i), to_apply=f, ");
     print_dimensions(&text, rank, reduced);
@@ -108,12 +108,14 @@ static void check_reduce(const struct monoid *monoid, int rank, const int64_t *d
 }
 
 static const struct monoid monoids[] = {
-    {"add", TYPE_F32},      {"add", TYPE_F64},      {"add", TYPE_BF16},     {"add", TYPE_F16},
-    {"add", TYPE_S32},      {"add", TYPE_U8},       {"add", TYPE_S4},       {"multiply", TYPE_F32},
-    {"multiply", TYPE_BF16}, {"multiply", TYPE_S64}, {"maximum", TYPE_F32}, {"maximum", TYPE_BF16},
-    {"maximum", TYPE_U64},  {"maximum", TYPE_S16},  {"minimum", TYPE_F64},  {"minimum", TYPE_F8E5M2},
-    {"minimum", TYPE_S32},  {"and", TYPE_PRED},     {"or", TYPE_PRED},      {"xor", TYPE_U32},
-    {"and", TYPE_S8},       {"add", TYPE_PRED},
+    {"add", TYPE_F32},        {"add", TYPE_F64},      {"add", TYPE_BF16},
+    {"add", TYPE_F16},        {"add", TYPE_S32},      {"add", TYPE_U8},
+    {"add", TYPE_S4},         {"multiply", TYPE_F32}, {"multiply", TYPE_BF16},
+    {"multiply", TYPE_S64},   {"maximum", TYPE_F32},  {"maximum", TYPE_BF16},
+    {"maximum", TYPE_U64},    {"maximum", TYPE_S16},  {"minimum", TYPE_F64},
+    {"minimum", TYPE_F8E5M2}, {"minimum", TYPE_S32},  {"and", TYPE_PRED},
+    {"or", TYPE_PRED},        {"xor", TYPE_U32},      {"and", TYPE_S8},
+    {"add", TYPE_PRED},
 };
 
 static const struct {
@@ -121,11 +123,16 @@ static const struct {
     int64_t dimensions[5];
     unsigned reduced;
 } reductions[] = {
-    {1, {1000}, 1},         {1, {0}, 1},           {2, {7, 1000}, 2},     {2, {1000, 7}, 1},
-    {2, {33, 600}, 1},      {2, {600, 33}, 2},     {2, {5, 0}, 2},        {2, {0, 5}, 2},
-    {3, {6, 50, 7}, 2},     {3, {6, 50, 70}, 5},   {3, {6, 50, 7}, 7},    {3, {6, 5, 70}, 3},
-    {4, {3, 20, 5, 6}, 5},  {4, {3, 20, 5, 6}, 10}, {4, {1, 20, 1, 6}, 5}, {5, {2, 3, 4, 5, 6}, 21},
-    {2, {2, 70000}, 2},     {2, {40, 3}, 0},       {3, {2, 3000, 100}, 2},
+    {1, {1000}, 1},         {1, {0}, 1},
+    {2, {7, 1000}, 2},      {2, {1000, 7}, 1},
+    {2, {33, 600}, 1},      {2, {600, 33}, 2},
+    {2, {5, 0}, 2},         {2, {0, 5}, 2},
+    {3, {6, 50, 7}, 2},     {3, {6, 50, 70}, 5},
+    {3, {6, 50, 7}, 7},     {3, {6, 5, 70}, 3},
+    {4, {3, 20, 5, 6}, 5},  {4, {3, 20, 5, 6}, 10},
+    {4, {1, 20, 1, 6}, 5},  {5, {2, 3, 4, 5, 6}, 21},
+    {2, {2, 70000}, 2},     {2, {40, 3}, 0},
+    {3, {2, 3000, 100}, 2},
 };
 enum { REDUCTIONS = sizeof reductions / sizeof reductions[0] };
 

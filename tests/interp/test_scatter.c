@@ -9,9 +9,9 @@ enum { MAX_RANK = 4 };
 struct geometry {
     int operand_rank, update_rank, index_rank;
     int64_t operand[MAX_RANK], updates[2 * MAX_RANK], indices[MAX_RANK + 1];
-    int window_dim[MAX_RANK];  /* update dimension that spans it, or −1 */
-    int component[MAX_RANK];   /* of the index vector, or −1 */
-    int batch_dim[MAX_RANK];   /* dimension of the indices that is it, or −1 */
+    int window_dim[MAX_RANK]; /* update dimension that spans it, or −1 */
+    int component[MAX_RANK];  /* of the index vector, or −1 */
+    int batch_dim[MAX_RANK];  /* dimension of the indices that is it, or −1 */
     int index_vector_dim;
     int scatter_dim[MAX_RANK]; /* update dimension of each indices dimension but the vector */
     int scatter_count, components;
@@ -148,16 +148,16 @@ static int64_t target_of(const struct geometry *g, const struct literal *indices
         if (g->component[d] >= 0) {
             int64_t place = 0;
             for (int e = 0; e < g->index_rank; e++) {
-                place = place * g->indices[e] +
-                        (e == g->index_vector_dim ? g->component[d] : index[e]);
+                place =
+                    place * g->indices[e] + (e == g->index_vector_dim ? g->component[d] : index[e]);
             }
             start = literal_get_int(indices, place);
         }
         if (start < 0 || start + size > g->operand[d]) {
             return -1;
         }
-        target = target * g->operand[d] + start +
-                 (g->window_dim[d] >= 0 ? at[g->window_dim[d]] : 0);
+        target =
+            target * g->operand[d] + start + (g->window_dim[d] >= 0 ? at[g->window_dim[d]] : 0);
     }
     return target;
 }
@@ -202,8 +202,8 @@ static struct literal *evaluate(const char *text, struct literal **arguments, in
 }
 
 static const struct monoid monoids[] = {
-    {"add", TYPE_F32},     {"add", TYPE_BF16},      {"add", TYPE_F64},    {"add", TYPE_S32},
-    {"maximum", TYPE_F32}, {"multiply", TYPE_F32},  {"minimum", TYPE_U8}, {"or", TYPE_PRED},
+    {"add", TYPE_F32},       {"add", TYPE_BF16},     {"add", TYPE_F64},    {"add", TYPE_S32},
+    {"maximum", TYPE_F32},   {"multiply", TYPE_F32}, {"minimum", TYPE_U8}, {"or", TYPE_PRED},
     {"overwrite", TYPE_F32}, {"overwrite", TYPE_S8},
 };
 
@@ -312,7 +312,8 @@ START_TEST(test_crowded)
 }
 END_TEST
 
-/* Windows that are whole rows: some coincide, and if the operand is a vector some overlap in part. */
+/* Windows that are whole rows: some coincide, and if the operand is a vector some overlap in part.
+ */
 START_TEST(test_rows)
 {
     struct rng rng;

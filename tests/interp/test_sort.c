@@ -1,5 +1,5 @@
-/* sort, topk and scan. Sorting against insertion one element at a time with the comparator's meaning
- * written out in C; stability by payloads. */
+/* sort, topk and scan. Sorting against insertion one element at a time with the comparator's
+ * meaning written out in C; stability by payloads. */
 #include "tests/interp/reduce_reference.h"
 
 #include "hlo/base/text.h"
@@ -46,7 +46,8 @@ static void check_sorted(const struct literal *keys, const struct literal *resul
         }
         for (int64_t i = 0; i < n; i++) {
             int64_t place = base + i * stride;
-            REQUIRE(literal_get_bits(result->elements[0], place) == literal_get_bits(keys, order[i]),
+            REQUIRE(literal_get_bits(result->elements[0], place) ==
+                        literal_get_bits(keys, order[i]),
                     "line %lld key %lld", (long long)line, (long long)i);
             REQUIRE(literal_get_int(result->elements[1], place) == order[i],
                     "line %lld payload %lld: %lld, not %lld", (long long)line, (long long)i,
@@ -145,8 +146,8 @@ static const struct {
     int rank, dimension;
     int64_t dimensions[3];
 } shapes[] = {
-    {1, 0, {1}},       {1, 0, {7}},         {1, 0, {300}},      {1, 0, {4000}}, {2, 0, {50, 20}},
-    {2, 1, {50, 20}},  {3, 1, {3, 100, 4}}, {2, 1, {0, 5}},     {2, 1, {5, 0}},  {2, 1, {900, 3}},
+    {1, 0, {1}},      {1, 0, {7}},         {1, 0, {300}},  {1, 0, {4000}}, {2, 0, {50, 20}},
+    {2, 1, {50, 20}}, {3, 1, {3, 100, 4}}, {2, 1, {0, 5}}, {2, 1, {5, 0}}, {2, 1, {900, 3}},
 };
 
 static void fill_keys(struct literal *keys, struct rng *rng, bool specials)
@@ -157,7 +158,7 @@ static void fill_keys(struct literal *keys, struct rng *rng, bool specials)
         if (type_is_float(keys->shape->type)) {
             literal_set_double(keys, i, value == 0 ? 0.5 : value / 4);
             if (specials && rng_below(rng, 4) == 0) {
-                static const uint32_t bits[] = {0, 0x80000000, 0x7fc00000, 0xffc00000,
+                static const uint32_t bits[] = {0,          0x80000000, 0x7fc00000, 0xffc00000,
                                                 0x7f800000, 0xff800000, 0x7fc00001};
                 literal_set_bits(keys, i, bits[rng_below(rng, 7)]);
             }
@@ -279,17 +280,16 @@ START_TEST(test_topk)
                     double y = best < 0 ? 0 : literal_get_double(argument, line * COUNT + best);
                     /* NaN above all; −0 below +0. */
                     int order = isnan(x) || isnan(y) ? (isnan(x) != 0) - (isnan(y) != 0)
-                                : x == y ? (signbit(y) != 0) - (signbit(x) != 0)
-                                         : (x > y) - (x < y);
+                                : x == y             ? (signbit(y) != 0) - (signbit(x) != 0)
+                                                     : (x > y) - (x < y);
                     if (!taken[j] && (best < 0 || (largest ? order > 0 : order < 0))) {
                         best = j;
                     }
                 }
                 taken[best] = true;
                 REQUIRE(literal_get_int(result->elements[1], line * k + i) == best,
-                        "%s line %lld place %lld: %lld, not %lld", type_text(type),
-                        (long long)line, (long long)i,
-                        (long long)literal_get_int(result->elements[1], line * k + i),
+                        "%s line %lld place %lld: %lld, not %lld", type_text(type), (long long)line,
+                        (long long)i, (long long)literal_get_int(result->elements[1], line * k + i),
                         (long long)best);
                 REQUIRE(literal_get_bits(result->elements[0], line * k + i) ==
                             literal_get_bits(argument, line * COUNT + best),

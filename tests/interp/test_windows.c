@@ -128,8 +128,8 @@ static void check_window(const struct monoid *monoid, const struct geometry *g, 
     print_reducer(reducer, sizeof reducer, "f", monoid->name, type_text(monoid->type));
     text_printf(&text, "HloModule m\n%sENTRY e { x = ", reducer);
     print_shape(&text, monoid->type, g->rank, g->in);
-    text_printf(&text, " parameter(0)\n i = %s[] parameter(1)\n ROOT r = ",
-                type_text(monoid->type));
+    text_printf(&text,
+                " parameter(0)\n i = %s[] parameter(1)\n ROOT r = ", type_text(monoid->type));
     print_shape(&text, monoid->type, g->rank, g->out);
     text_append(&text, " reduce-window(x, i), to_apply=f, ");
     print_window(&text, g);
@@ -159,9 +159,9 @@ static void check_window(const struct monoid *monoid, const struct geometry *g, 
 }
 
 static const struct monoid monoids[] = {
-    {"add", TYPE_F32},     {"add", TYPE_F64},     {"add", TYPE_BF16},  {"add", TYPE_S32},
+    {"add", TYPE_F32},      {"add", TYPE_F64},     {"add", TYPE_BF16},    {"add", TYPE_S32},
     {"multiply", TYPE_F32}, {"multiply", TYPE_S8}, {"maximum", TYPE_F32}, {"maximum", TYPE_F16},
-    {"minimum", TYPE_S64}, {"or", TYPE_PRED},     {"xor", TYPE_U16},
+    {"minimum", TYPE_S64},  {"or", TYPE_PRED},     {"xor", TYPE_U16},
 };
 
 START_TEST(test_random_windows)
