@@ -344,7 +344,7 @@ END_TEST
 
 /* --- pool --- */
 
-enum { ITEMS = 100003 };
+enum { ITEMS = 20011 };
 static atomic_int visits[ITEMS];
 static atomic_int nested_total, rounding_changed;
 
