@@ -104,7 +104,8 @@ enum type infer_higher_type(enum type a, enum type b)
     bool is_float_a = type_is_float(part_a), is_float_b = type_is_float(part_b);
     const double ranks[][2] = {
         {type_is_complex(a), type_is_complex(b)},
-        {is_float_a ? float_max_exponent(part_a) : -1, is_float_b ? float_max_exponent(part_b) : -1},
+        {is_float_a ? float_max_exponent(part_a) : -1,
+         is_float_b ? float_max_exponent(part_b) : -1},
         {float_formats[part_a].mantissa_bits, float_formats[part_b].mantissa_bits},
         {type_bits(part_a), type_bits(part_b)},
         {type_kind(a) == KIND_SIGNED, type_kind(b) == KIND_SIGNED},
@@ -152,7 +153,8 @@ static bool merge_dimension(const struct shape *a, const struct shape *b, int i,
     bool x_dynamic = shape_dimension_is_dynamic(a, i), y_dynamic = shape_dimension_is_dynamic(b, i);
     if (x == DIMENSION_UNBOUNDED || y == DIMENSION_UNBOUNDED) {
         *size = x == DIMENSION_UNBOUNDED ? y : x;
-        *dynamic = *size == DIMENSION_UNBOUNDED || (x == DIMENSION_UNBOUNDED ? y_dynamic : x_dynamic);
+        *dynamic =
+            *size == DIMENSION_UNBOUNDED || (x == DIMENSION_UNBOUNDED ? y_dynamic : x_dynamic);
         return true;
     }
     *size = x;
@@ -181,8 +183,8 @@ static const struct shape *merge_operands(const struct instruction *instruction,
         }
         type = infer_higher_type(merged->type, other->type);
         if (other->rank != merged->rank) {
-            return infer_fail(instruction, err, "operand ranks differ: %s, %s",
-                              shape_text(merged), shape_text(other));
+            return infer_fail(instruction, err, "operand ranks differ: %s, %s", shape_text(merged),
+                              shape_text(other));
         }
         for (int i = 0; i < merged->rank; i++) {
             if (!merge_dimension(merged, other, i, &sizes[i], &dynamic[i])) {
@@ -389,14 +391,12 @@ const struct shape *infer_clamp(const struct instruction *instruction, struct er
     return shape_without_layout(value);
 }
 
-const struct shape *infer_same_as_operands(const struct instruction *instruction,
-                                           struct error *err)
+const struct shape *infer_same_as_operands(const struct instruction *instruction, struct error *err)
 {
     if (instruction->operand_count == 0) {
         return infer_fail(instruction, err, "needs an operand");
     }
-    const struct shape **shapes =
-        memory_alloc((size_t)instruction->operand_count * sizeof *shapes);
+    const struct shape **shapes = memory_alloc((size_t)instruction->operand_count * sizeof *shapes);
     for (int i = 0; i < instruction->operand_count; i++) {
         shapes[i] = operand_shape(instruction, i);
     }
@@ -405,8 +405,7 @@ const struct shape *infer_same_as_operands(const struct instruction *instruction
     return shape_without_layout(shape);
 }
 
-const struct shape *infer_add_dependency(const struct instruction *instruction,
-                                         struct error *err)
+const struct shape *infer_add_dependency(const struct instruction *instruction, struct error *err)
 {
     if (operand_shape(instruction, 1)->type != TYPE_TOKEN) {
         return infer_fail(instruction, err, "operand 1 must be a token, but it is %s",

@@ -34,8 +34,8 @@ static bool similar(const struct shape *a, const struct shape *b)
 static bool fail(const struct instruction *instruction, struct error *err,
                  const struct shape *expected)
 {
-    infer_fail(instruction, err, "the shape is %s, but must be %s",
-               shape_text(instruction->shape), shape_text(expected));
+    infer_fail(instruction, err, "the shape is %s, but must be %s", shape_text(instruction->shape),
+               shape_text(expected));
     return false;
 }
 
@@ -77,8 +77,8 @@ static bool same_dimensions(const struct instruction *instruction, struct error 
         infer_fail(instruction, err, "operand and result must be arrays");
         return false;
     }
-    const struct shape *expected = shape_make(to->type, from->rank, from->dimensions,
-                                              from->dynamic, NULL);
+    const struct shape *expected =
+        shape_make(to->type, from->rank, from->dimensions, from->dynamic, NULL);
     return similar(expected, to) || fail(instruction, err, expected);
 }
 
@@ -132,8 +132,7 @@ static bool check_reshape(const struct instruction *instruction, struct error *e
     }
     if (!unbounded && shape_elements(from) != shape_elements(to)) {
         infer_fail(instruction, err, "%s has %lld elements, but %s has %lld", shape_text(from),
-                   (long long)shape_elements(from), shape_text(to),
-                   (long long)shape_elements(to));
+                   (long long)shape_elements(from), shape_text(to), (long long)shape_elements(to));
         return false;
     }
     return true;
@@ -222,8 +221,7 @@ static bool check_stochastic(const struct instruction *instruction, struct error
     const struct shape *from = operand_shape(instruction, 0);
     const struct shape *random = operand_shape(instruction, 1);
     if (!type_is_float(from->type) || type_kind(random->type) != KIND_UNSIGNED ||
-        type_bits(random->type) != type_bits(from->type) ||
-        !infer_same_sizes(from, random)) {
+        type_bits(random->type) != type_bits(from->type) || !infer_same_sizes(from, random)) {
         infer_fail(instruction, err, "random bits %s do not fit operand %s", shape_text(random),
                    shape_text(from));
         return false;
@@ -339,8 +337,8 @@ static bool check_async_start(const struct instruction *instruction, struct erro
     const struct shape *shape = instruction->shape;
     if (!shape_is_tuple(shape) || shape->count < 2 || !shape_is_tuple(shape->elements[0]) ||
         shape->elements[0]->count != instruction->operand_count) {
-        infer_fail(instruction, err,
-                   "the shape must be ((operands), result, …), but it is %s", shape_text(shape));
+        infer_fail(instruction, err, "the shape must be ((operands), result, …), but it is %s",
+                   shape_text(shape));
         return false;
     }
     const struct shape *root = infer_called_root(instruction, err);

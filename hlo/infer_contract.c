@@ -19,8 +19,7 @@ static struct dot_dimensions dot_dimensions(const struct instruction *instructio
 }
 
 static bool side_ok(const struct instruction *instruction, const struct shape *shape,
-                    struct ints contracting, struct ints batch, const char *side,
-                    struct error *err)
+                    struct ints contracting, struct ints batch, const char *side, struct error *err)
 {
     if (!infer_dimensions_ok(instruction, contracting, shape->rank, side, err) ||
         !infer_dimensions_ok(instruction, batch, shape->rank, side, err)) {
@@ -301,10 +300,9 @@ const struct shape *infer_convolution(const struct instruction *instruction, str
     int64_t kernel_out = rhs->dimensions[labels->kernel_output_feature];
     if (input_feature != DIMENSION_UNBOUNDED && kernel_in != DIMENSION_UNBOUNDED &&
         (input_feature % feature_groups != 0 || input_feature / feature_groups != kernel_in)) {
-        return infer_fail(instruction, err,
-                          "%lld input features in %lld groups do not fit a kernel for %lld",
-                          (long long)input_feature, (long long)feature_groups,
-                          (long long)kernel_in);
+        return infer_fail(
+            instruction, err, "%lld input features in %lld groups do not fit a kernel for %lld",
+            (long long)input_feature, (long long)feature_groups, (long long)kernel_in);
     }
     if (kernel_out != DIMENSION_UNBOUNDED &&
         (kernel_out % feature_groups != 0 || kernel_out % batch_groups != 0)) {
@@ -385,13 +383,11 @@ const struct shape *infer_batch_norm_training(const struct instruction *instruct
 const struct shape *infer_batch_norm_inference(const struct instruction *instruction,
                                                struct error *err)
 {
-    return batch_norm_ok(instruction, 4, err)
-               ? shape_without_layout(operand_shape(instruction, 0))
-               : NULL;
+    return batch_norm_ok(instruction, 4, err) ? shape_without_layout(operand_shape(instruction, 0))
+                                              : NULL;
 }
 
-const struct shape *infer_batch_norm_grad(const struct instruction *instruction,
-                                          struct error *err)
+const struct shape *infer_batch_norm_grad(const struct instruction *instruction, struct error *err)
 {
     if (!batch_norm_ok(instruction, 3, err)) {
         return NULL;
@@ -417,8 +413,9 @@ static bool square(const struct instruction *instruction, const struct shape *sh
 {
     if (!shape_is_array(shape) || shape->rank < 2 || !solvable(shape->type) ||
         !sizes_match(shape->dimensions[shape->rank - 1], shape->dimensions[shape->rank - 2])) {
-        infer_fail(instruction, err, "operand %s must be a batch of square matrices of floating "
-                                     "point or complex type",
+        infer_fail(instruction, err,
+                   "operand %s must be a batch of square matrices of floating "
+                   "point or complex type",
                    shape_text(shape));
         return false;
     }
@@ -431,8 +428,7 @@ const struct shape *infer_cholesky(const struct instruction *instruction, struct
     return square(instruction, shape, err) ? shape_without_layout(shape) : NULL;
 }
 
-const struct shape *infer_triangular_solve(const struct instruction *instruction,
-                                           struct error *err)
+const struct shape *infer_triangular_solve(const struct instruction *instruction, struct error *err)
 {
     const struct shape *a = operand_shape(instruction, 0), *b = operand_shape(instruction, 1);
     if (!square(instruction, a, err)) {
@@ -454,8 +450,9 @@ const struct shape *infer_triangular_solve(const struct instruction *instruction
     }
     int64_t transpose = attr_int(instruction, ATTR_TRANSPOSE_A, TRANSPOSE_INVALID);
     if (transpose == TRANSPOSE_INVALID) {
-        return infer_fail(instruction, err, "transpose_a must be NO_TRANSPOSE, TRANSPOSE or "
-                                            "ADJOINT");
+        return infer_fail(instruction, err,
+                          "transpose_a must be NO_TRANSPOSE, TRANSPOSE or "
+                          "ADJOINT");
     }
     return shape_without_layout(b);
 }
@@ -471,7 +468,8 @@ const struct shape *infer_fft(const struct instruction *instruction, struct erro
         return NULL;
     }
     if (length.count < 1 || length.count > 3 || length.count > shape->rank) {
-        return infer_fail(instruction, err, "fft_length must have 1 to 3 entries, at most the rank");
+        return infer_fail(instruction, err,
+                          "fft_length must have 1 to 3 entries, at most the rank");
     }
     bool real_input = kind == FFT_RFFT;
     if (real_input ? shape->type != TYPE_F32 && shape->type != TYPE_F64
@@ -489,8 +487,8 @@ const struct shape *infer_fft(const struct instruction *instruction, struct erro
         int at = shape->rank - length.count + i;
         bool last = i == length.count - 1;
         bool is_empty = sizes[at] == 0 && length.values[i] == 0;
-        int64_t expected = kind == FFT_IRFFT && last && !is_empty ? length.values[i] / 2 + 1
-                                                                   : length.values[i];
+        int64_t expected =
+            kind == FFT_IRFFT && last && !is_empty ? length.values[i] / 2 + 1 : length.values[i];
         if (length.values[i] < 0 || !sizes_match(sizes[at], expected)) {
             return infer_fail(instruction, err, "fft_length %lld does not fit dimension %d of %s",
                               (long long)length.values[i], at, shape_text(shape));

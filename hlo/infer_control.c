@@ -108,13 +108,13 @@ const struct shape *infer_conditional(const struct instruction *instruction, str
 }
 
 /* Element `index` of the tuple that a -start op gives. */
-static const struct shape *part(const struct instruction *instruction, int index,
-                                struct error *err)
+static const struct shape *part(const struct instruction *instruction, int index, struct error *err)
 {
     const struct shape *shape = operand_shape(instruction, 0);
     if (!shape_is_tuple(shape) || shape->count <= index) {
-        return infer_fail(instruction, err, "the operand must be what a start op gives, but it "
-                                            "is %s",
+        return infer_fail(instruction, err,
+                          "the operand must be what a start op gives, but it "
+                          "is %s",
                           shape_text(shape));
     }
     return shape->elements[index];
@@ -130,8 +130,7 @@ const struct shape *infer_copy_done(const struct instruction *instruction, struc
     return part(instruction, 0, err);
 }
 
-const struct shape *infer_all_gather_done(const struct instruction *instruction,
-                                          struct error *err)
+const struct shape *infer_all_gather_done(const struct instruction *instruction, struct error *err)
 {
     return part(instruction, 1, err);
 }
@@ -216,8 +215,7 @@ const struct shape *infer_all_gather(const struct instruction *instruction, stru
     return resized(instruction, true, err);
 }
 
-const struct shape *infer_reduce_scatter(const struct instruction *instruction,
-                                         struct error *err)
+const struct shape *infer_reduce_scatter(const struct instruction *instruction, struct error *err)
 {
     return resized(instruction, false, err);
 }
@@ -233,8 +231,7 @@ static const struct shape *with_operands(const struct instruction *instruction,
     return input != NULL ? shape_tuple(2, parts) : NULL;
 }
 
-const struct shape *infer_all_gather_start(const struct instruction *instruction,
-                                           struct error *err)
+const struct shape *infer_all_gather_start(const struct instruction *instruction, struct error *err)
 {
     return with_operands(instruction, infer_all_gather(instruction, err), err);
 }
@@ -249,6 +246,13 @@ const struct shape *infer_all_to_all(const struct instruction *instruction, stru
     struct ints dimensions = attr_ints(instruction, ATTR_DIMENSIONS);
     if (dimensions.count == 1 && instruction->operand_count == 1) {
         return shape_without_layout(operand_shape(instruction, 0));
+    }
+    for (int i = 1; i < instruction->operand_count; i++) {
+        if (!shape_compatible(operand_shape(instruction, 0), operand_shape(instruction, i))) {
+            return infer_fail(instruction, err, "operands must have one shape: %s, %s",
+                              shape_text(operand_shape(instruction, 0)),
+                              shape_text(operand_shape(instruction, i)));
+        }
     }
     return infer_tuple(instruction, err);
 }

@@ -39,7 +39,8 @@ const struct shape *infer_concatenate(const struct instruction *instruction, str
         return NULL;
     }
     const struct shape *first = operand_shape(instruction, 0);
-    if (attr.count != 1 || !infer_dimensions_ok(instruction, attr, first->rank, "dimensions", err)) {
+    if (attr.count != 1 ||
+        !infer_dimensions_ok(instruction, attr, first->rank, "dimensions", err)) {
         return infer_fail(instruction, err, "dimensions must name one dimension");
     }
     int along = (int)attr.values[0];
@@ -59,8 +60,7 @@ const struct shape *infer_concatenate(const struct instruction *instruction, str
                 d.dynamic[i] |= shape_dimension_is_dynamic(shape, i);
                 if (unbounded) {
                     d.sizes[i] = DIMENSION_UNBOUNDED;
-                } else if (__builtin_add_overflow(d.sizes[i], shape->dimensions[i],
-                                                  &d.sizes[i])) {
+                } else if (__builtin_add_overflow(d.sizes[i], shape->dimensions[i], &d.sizes[i])) {
                     return infer_fail(instruction, err, "dimension %d overflows", i);
                 }
             } else if (d.sizes[i] == DIMENSION_UNBOUNDED) {
@@ -108,8 +108,7 @@ const struct shape *infer_pad(const struct instruction *instruction, struct erro
             continue;
         }
         int64_t inner = 0;
-        bool beyond = d.sizes[i] > 0 &&
-                      __builtin_mul_overflow(d.sizes[i] - 1, p->interior, &inner);
+        bool beyond = d.sizes[i] > 0 && __builtin_mul_overflow(d.sizes[i] - 1, p->interior, &inner);
         beyond = beyond || __builtin_add_overflow(d.sizes[i], inner, &d.sizes[i]) ||
                  __builtin_add_overflow(d.sizes[i], p->low, &d.sizes[i]) ||
                  __builtin_add_overflow(d.sizes[i], p->high, &d.sizes[i]);
@@ -117,13 +116,12 @@ const struct shape *infer_pad(const struct instruction *instruction, struct erro
             return infer_fail(instruction, err, "the padding overflows in dimension %d", i);
         }
         if (d.sizes[i] < 0) {
-            return infer_fail(instruction, err,
-                              "dimension %d would get the negative size %lld", i,
+            return infer_fail(instruction, err, "dimension %d would get the negative size %lld", i,
                               (long long)d.sizes[i]);
         }
     }
-    return shape_make(infer_higher_type(shape->type, value->type), shape->rank, d.sizes,
-                      d.dynamic, NULL);
+    return shape_make(infer_higher_type(shape->type, value->type), shape->rank, d.sizes, d.dynamic,
+                      NULL);
 }
 
 const struct shape *infer_slice(const struct instruction *instruction, struct error *err)
@@ -142,10 +140,9 @@ const struct shape *infer_slice(const struct instruction *instruction, struct er
         struct slice_dimension s = slices.dimensions[i];
         if (s.start < 0 || s.limit < s.start || s.stride <= 0 ||
             (d.sizes[i] != DIMENSION_UNBOUNDED && s.limit > d.sizes[i])) {
-            return infer_fail(instruction, err,
-                              "slice [%lld:%lld:%lld] does not fit dimension %d of %s",
-                              (long long)s.start, (long long)s.limit, (long long)s.stride, i,
-                              shape_text(shape));
+            return infer_fail(
+                instruction, err, "slice [%lld:%lld:%lld] does not fit dimension %d of %s",
+                (long long)s.start, (long long)s.limit, (long long)s.stride, i, shape_text(shape));
         }
         int64_t size = s.limit - s.start;
         /* A slice of the whole of a dynamic dimension stays dynamic, any other becomes static. */
@@ -157,15 +154,14 @@ const struct shape *infer_slice(const struct instruction *instruction, struct er
 }
 
 /* Start indices: one scalar per dimension, or one vector; all of one integer type. */
-static bool starts_ok(const struct instruction *instruction, int first, int rank,
-                      struct error *err)
+static bool starts_ok(const struct instruction *instruction, int first, int rank, struct error *err)
 {
     int count = instruction->operand_count - first;
     if (count == 1 && operand_shape(instruction, first)->rank == 1) {
         const struct shape *vector = operand_shape(instruction, first);
         if (vector->dimensions[0] != rank || !type_is_integer(vector->type)) {
-            infer_fail(instruction, err, "start indices %s do not fit rank %d",
-                       shape_text(vector), rank);
+            infer_fail(instruction, err, "start indices %s do not fit rank %d", shape_text(vector),
+                       rank);
             return false;
         }
         return true;
@@ -223,8 +219,8 @@ const struct shape *infer_dynamic_update_slice(const struct instruction *instruc
     const struct shape *shape = operand_shape(instruction, 0);
     const struct shape *update = operand_shape(instruction, 1);
     if (!infer_same_type(shape, update) || update->rank != shape->rank) {
-        return infer_fail(instruction, err, "update %s does not fit operand %s",
-                          shape_text(update), shape_text(shape));
+        return infer_fail(instruction, err, "update %s does not fit operand %s", shape_text(update),
+                          shape_text(shape));
     }
     for (int i = 0; i < shape->rank; i++) {
         if (shape->dimensions[i] != DIMENSION_UNBOUNDED &&
@@ -307,8 +303,7 @@ const struct shape *infer_set_dimension_size(const struct instruction *instructi
 const struct shape *infer_tuple(const struct instruction *instruction, struct error *err)
 {
     (void)err;
-    const struct shape **shapes =
-        memory_alloc((size_t)instruction->operand_count * sizeof *shapes);
+    const struct shape **shapes = memory_alloc((size_t)instruction->operand_count * sizeof *shapes);
     for (int i = 0; i < instruction->operand_count; i++) {
         shapes[i] = operand_shape(instruction, i);
     }
@@ -414,7 +409,8 @@ const struct shape *infer_gather(const struct instruction *instruction, struct e
                           operand->rank);
     }
     if (batching.count != index_batching.count) {
-        return infer_fail(instruction, err, "batching dims of operand and indices differ in number");
+        return infer_fail(instruction, err,
+                          "batching dims of operand and indices differ in number");
     }
     for (int i = 0; i < batching.count; i++) {
         if (infer_contains(collapsed, batching.values[i]) ||
@@ -435,8 +431,7 @@ const struct shape *infer_gather(const struct instruction *instruction, struct e
         }
         if ((infer_contains(collapsed, i) || infer_contains(batching, i)) && sizes.values[i] > 1) {
             return infer_fail(instruction, err,
-                              "slice size of collapsed or batching dimension %d must be 0 or 1",
-                              i);
+                              "slice size of collapsed or batching dimension %d must be 0 or 1", i);
         }
     }
     int64_t out[SHAPE_MAX_RANK];
@@ -540,8 +535,9 @@ const struct shape *infer_scatter(const struct instruction *instruction, struct 
     const struct shape *indices = operand_shape(instruction, count);
     int64_t vector = attr_int(instruction, ATTR_INDEX_VECTOR_DIM, 0);
     if (!type_is_integer(indices->type) || vector < 0 || vector > indices->rank) {
-        return infer_fail(instruction, err, "indices %s are not integers or index_vector_dim is "
-                                            "out of range",
+        return infer_fail(instruction, err,
+                          "indices %s are not integers or index_vector_dim is "
+                          "out of range",
                           shape_text(indices));
     }
     const struct shape **shapes = memory_alloc(2 * (size_t)count * sizeof *shapes);
@@ -553,8 +549,7 @@ const struct shape *infer_scatter(const struct instruction *instruction, struct 
         ok = scatter_fits(instruction, shapes[i], indices, updates[i], err);
     }
     ok = ok && (instruction->called_count == 0 ||
-                infer_reducer(instruction, instruction->called[0], count, shapes,
-                              updates, err));
+                infer_reducer(instruction, instruction->called[0], count, shapes, updates, err));
     const struct shape *result = ok ? infer_tuple_if_many(count, shapes) : NULL;
     free(shapes);
     return result;

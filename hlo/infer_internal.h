@@ -45,15 +45,14 @@ bool infer_reducer(const struct instruction *instruction, const struct computati
                    struct error *err);
 /* The shape after a window slides over base; err names the dimension. */
 const struct shape *infer_windowed(const struct instruction *instruction, const struct shape *base,
-                                   const struct window *window, enum type type,
-                                   struct error *err);
+                                   const struct window *window, enum type type, struct error *err);
 /* Into how many parts an all-gather(-start) or reduce-scatter splits, by its written shape; 0 when
  * that does not fit the operands. */
 int64_t infer_shards(const struct instruction *instruction);
 /* One shape stays itself, several become a tuple. */
 const struct shape *infer_tuple_if_many(int count, const struct shape *const *shapes);
 
-#define OP(id, text, arity, infer, eval, attributes)                                               \
+#define OP(id, text, arity, infer, eval, attributes) \
     const struct shape *infer_##infer(const struct instruction *instruction, struct error *err);
 #include "hlo/opcodes.def"
 

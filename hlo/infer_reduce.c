@@ -44,10 +44,9 @@ bool infer_reducer(const struct instruction *instruction, const struct computati
         const struct shape *value = reducer->parameters[count + i]->shape;
         if (!shape_is_scalar(part) || part->type != accumulator->type ||
             !infer_same_type(part, value)) {
-            infer_fail(instruction, err,
-                       "%s: accumulator %d is %s, but the result is %s and the value %s",
-                       reducer->name, i, shape_text(accumulator), shape_text(part),
-                       shape_text(value));
+            infer_fail(
+                instruction, err, "%s: accumulator %d is %s, but the result is %s and the value %s",
+                reducer->name, i, shape_text(accumulator), shape_text(part), shape_text(value));
             return false;
         }
         if (!infer_same_type(part, inits[i])) {
@@ -128,8 +127,7 @@ const struct shape *infer_reduce(const struct instruction *instruction, struct e
 }
 
 const struct shape *infer_windowed(const struct instruction *instruction, const struct shape *base,
-                                   const struct window *window, enum type type,
-                                   struct error *err)
+                                   const struct window *window, enum type type, struct error *err)
 {
     if (window->rank != base->rank) {
         return infer_fail(instruction, err, "window has rank %d, the operand %s has rank %d",
@@ -205,8 +203,7 @@ const struct shape *infer_select_and_scatter(const struct instruction *instructi
     const struct shape *init = operand_shape(instruction, 2);
     const struct computation *select = instruction->called[0];
     struct window window = attr_window(instruction);
-    const struct shape *windows =
-        infer_windowed(instruction, operand, &window, operand->type, err);
+    const struct shape *windows = infer_windowed(instruction, operand, &window, operand->type, err);
     if (windows == NULL || !infer_scalar_computation(instruction, select, 2, err)) {
         return NULL;
     }
@@ -266,9 +263,8 @@ const struct shape *infer_map(const struct instruction *instruction, struct erro
     }
     for (int i = 0; i < instruction->operand_count; i++) {
         if (!infer_same_type(computation->parameters[i]->shape, operand_shape(instruction, i))) {
-            return infer_fail(instruction, err, "parameter %d of %s is %s, but operand %d is %s",
-                              i, computation->name,
-                              shape_text(computation->parameters[i]->shape), i,
+            return infer_fail(instruction, err, "parameter %d of %s is %s, but operand %d is %s", i,
+                              computation->name, shape_text(computation->parameters[i]->shape), i,
                               shape_text(operand_shape(instruction, i)));
         }
     }
@@ -303,9 +299,8 @@ const struct shape *infer_sort(const struct instruction *instruction, struct err
                                  operand_shape(instruction, i / 2))) {
                 return infer_fail(instruction, err,
                                   "parameter %d of %s is %s, but operand %d is %s", i,
-                                  comparator->name,
-                                  shape_text(comparator->parameters[i]->shape), i / 2,
-                                  shape_text(operand_shape(instruction, i / 2)));
+                                  comparator->name, shape_text(comparator->parameters[i]->shape),
+                                  i / 2, shape_text(operand_shape(instruction, i / 2)));
             }
         }
         if (!shape_is_scalar(comparator->root->shape) ||
@@ -318,8 +313,9 @@ const struct shape *infer_sort(const struct instruction *instruction, struct err
 }
 
 /* Operands are the inputs and then the initial carries; the reducer takes a slice of each input
- * and the carries, and gives outputs and carries (xla/hlo/ir/hlo_instructions.h HloScanInstruction):
- * results are the outputs with the scanned dimension put back, then the carries. */
+ * and the carries, and gives outputs and carries (xla/hlo/ir/hlo_instructions.h
+ * HloScanInstruction): results are the outputs with the scanned dimension put back, then the
+ * carries. */
 const struct shape *infer_scan(const struct instruction *instruction, struct error *err)
 {
     struct ints dimensions = attr_ints(instruction, ATTR_DIMENSIONS);

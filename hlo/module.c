@@ -116,8 +116,8 @@ void instruction_set_called(struct instruction *instruction, int count,
                             struct computation *const *called)
 {
     instruction->called_count = count;
-    instruction->called = arena_copy(&instruction->parent->module->arena, called,
-                                     (size_t)count * sizeof *called);
+    instruction->called =
+        arena_copy(&instruction->parent->module->arena, called, (size_t)count * sizeof *called);
 }
 
 struct where instruction_where(const struct instruction *instruction)
@@ -337,8 +337,7 @@ static void default_entry_layout(struct module *module)
 bool module_finish(struct module *module, struct error *err)
 {
     if (module->count == 0) {
-        return error_set(err, ERROR_INVALID_ARGUMENT, "module %s has no computation",
-                         module->name);
+        return error_set(err, ERROR_INVALID_ARGUMENT, "module %s has no computation", module->name);
     }
     if (module->entry == NULL) {
         module->entry = module->computations[module->count - 1];

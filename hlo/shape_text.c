@@ -245,9 +245,8 @@ static bool read_word_type(struct reader *reader, enum type *type)
 {
     skip_blanks(reader);
     const char *begin = reader->at;
-    while (reader->at < reader->end &&
-           ((*reader->at >= 'a' && *reader->at <= 'z') ||
-            (*reader->at >= '0' && *reader->at <= '9'))) {
+    while (reader->at < reader->end && ((*reader->at >= 'a' && *reader->at <= 'z') ||
+                                        (*reader->at >= '0' && *reader->at <= '9'))) {
         reader->at++;
     }
     *type = type_from_text(begin, (size_t)(reader->at - begin));
@@ -506,9 +505,9 @@ static const struct shape *read_shape(struct reader *reader, int depth)
     const char *open = reader->at;
     if (open < reader->end && *open == '{' && accept(reader, '{')) {
         skip_blanks(reader);
-        bool is_layout = reader->at < reader->end &&
-                         ((*reader->at >= '0' && *reader->at <= '9') || *reader->at == ':' ||
-                          (rank == 0 && *reader->at == '}'));
+        bool is_layout =
+            reader->at < reader->end && ((*reader->at >= '0' && *reader->at <= '9') ||
+                                         *reader->at == ':' || (rank == 0 && *reader->at == '}'));
         if (!is_layout) {
             reader->at = open;
         } else if ((layout = read_layout(reader, rank, depth)) == NULL) {

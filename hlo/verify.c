@@ -21,8 +21,7 @@ void verify_report(struct findings *findings, const struct instruction *instruct
     va_end(args);
     findings->list =
         memory_realloc(findings->list, ((size_t)findings->count + 1) * sizeof *findings->list);
-    findings->list[findings->count++] =
-        (struct finding){instruction, where, memory_strdup(text)};
+    findings->list[findings->count++] = (struct finding){instruction, where, memory_strdup(text)};
 }
 
 static void check_attributes(const struct instruction *instruction, struct findings *findings)
@@ -31,9 +30,8 @@ static void check_attributes(const struct instruction *instruction, struct findi
         enum attr_key key = instruction->attrs[i].key;
         if (!opcode_takes(instruction->opcode, (int)key)) {
             verify_report(findings, instruction, instruction_where(instruction),
-                          "%s %s does not take the attribute %s",
-                          opcode_text(instruction->opcode), instruction->name,
-                          attr_table[key].text);
+                          "%s %s does not take the attribute %s", opcode_text(instruction->opcode),
+                          instruction->name, attr_table[key].text);
         }
     }
     for (int key = 0; key < ATTR_COUNT; key++) {
@@ -60,8 +58,8 @@ static bool check_operands(const struct instruction *instruction, struct finding
     }
     for (int i = 0; i < instruction->operand_count; i++) {
         if (instruction->operands[i]->parent != instruction->parent) {
-            verify_report(findings, instruction, where, "operand %d of %s is in computation %s",
-                          i, instruction->name, instruction->operands[i]->parent->name);
+            verify_report(findings, instruction, where, "operand %d of %s is in computation %s", i,
+                          instruction->name, instruction->operands[i]->parent->name);
             return false;
         }
     }
@@ -124,8 +122,8 @@ static void check_names(const struct computation *computation, struct findings *
     map_finish(&seen);
 }
 
-/* Computations that nobody calls are checked like all others; XLA's verifier does not mind if one is
- * called both by control flow and as a reducer or the like. */
+/* Computations that nobody calls are checked like all others; XLA's verifier does not mind if one
+ * is called both by control flow and as a reducer or the like. */
 static void check_computation(const struct computation *computation, struct findings *findings)
 {
     int before = findings->count;
@@ -152,8 +150,7 @@ static void check_entry_layout(const struct module *module, struct findings *fin
     for (int i = 0; i < entry->parameter_count; i++) {
         if (!shape_compatible(shape_static(config->parameter_shapes[i]),
                               shape_static(entry->parameters[i]->shape))) {
-            verify_report(findings, entry->parameters[i],
-                          instruction_where(entry->parameters[i]),
+            verify_report(findings, entry->parameters[i], instruction_where(entry->parameters[i]),
                           "entry_computation_layout says %s for parameter %d, but it is %s",
                           shape_text(config->parameter_shapes[i]), i,
                           shape_text(entry->parameters[i]->shape));

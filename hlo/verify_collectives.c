@@ -1,6 +1,7 @@
 /* Verifier: replica groups, channels and source-target pairs of collectives.
  * Source: xla/service/hlo_verifier.cc (CheckReplicaGroups, GetSubgroupSize,
- * CheckDuplicatedSourceOrTarget), xla/service/collective_ops_utils.cc (GetCollectiveOpGroupMode). */
+ * CheckDuplicatedSourceOrTarget), xla/service/collective_ops_utils.cc (GetCollectiveOpGroupMode).
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,8 @@
 #include "hlo/infer_internal.h"
 #include "hlo/verify_internal.h"
 
-#define REPORT(...) verify_report(findings, instruction, instruction_where(instruction), __VA_ARGS__)
+#define REPORT(...) \
+    verify_report(findings, instruction, instruction_where(instruction), __VA_ARGS__)
 
 /* What the ids in replica_groups count. */
 enum group_mode { MODE_REPLICA, MODE_PARTITION, MODE_REPLICA_AND_PARTITION, MODE_FLATTENED };
@@ -18,9 +20,9 @@ static const struct {
     bool has_global_ids; /* takes use_global_device_ids */
     bool is_uniform;     /* groups must have one size */
 } collectives[] = {
-    {OP_ALL_GATHER, true, true},      {OP_ALL_GATHER_START, true, true},
-    {OP_ALL_REDUCE, true, false},     {OP_ALL_REDUCE_START, true, false},
-    {OP_REDUCE_SCATTER, true, true},  {OP_ALL_TO_ALL, false, true},
+    {OP_ALL_GATHER, true, true},         {OP_ALL_GATHER_START, true, true},
+    {OP_ALL_REDUCE, true, false},        {OP_ALL_REDUCE_START, true, false},
+    {OP_REDUCE_SCATTER, true, true},     {OP_ALL_TO_ALL, false, true},
     {OP_RAGGED_ALL_TO_ALL, false, true},
 };
 
@@ -100,9 +102,8 @@ static void check_groups(const struct instruction *instruction, enum group_mode 
         }
         return;
     }
-    int64_t total = groups->form == GROUPS_IOTA
-                        ? groups->group_count * groups->group_size
-                        : check_ids(instruction, &groups->list, findings);
+    int64_t total = groups->form == GROUPS_IOTA ? groups->group_count * groups->group_size
+                                                : check_ids(instruction, &groups->list, findings);
     if (total < 0) {
         return;
     }
@@ -161,8 +162,8 @@ static void check_sizes(const struct instruction *instruction, enum group_mode m
         return;
     }
     struct ints dimensions = attr_ints(instruction, ATTR_DIMENSIONS);
-    const struct shape *first = instruction->operand_count > 0 ? operand_shape(instruction, 0)
-                                                               : shape_token();
+    const struct shape *first =
+        instruction->operand_count > 0 ? operand_shape(instruction, 0) : shape_token();
     if (dimensions.count == 0 && instruction->operand_count != size) {
         REPORT("%s has %d operands for groups of %lld devices", instruction->name,
                instruction->operand_count, (long long)size);
@@ -212,8 +213,8 @@ static void check_source_targets(const struct instruction *instruction, struct f
                 break;
             }
             if (i >= allowed && ids[i] == ids[i - allowed]) {
-                REPORT("%s: %s %lld is there twice in source_target_pairs", instruction->name,
-                       what, (long long)ids[i]);
+                REPORT("%s: %s %lld is there twice in source_target_pairs", instruction->name, what,
+                       (long long)ids[i]);
                 break;
             }
         }
@@ -230,7 +231,8 @@ void verify_collective(const struct instruction *instruction, struct findings *f
         if (collectives[i].opcode != instruction->opcode) {
             continue;
         }
-        if (attr_bool(instruction, ATTR_USE_GLOBAL_DEVICE_IDS, false) && !has_channel(instruction)) {
+        if (attr_bool(instruction, ATTR_USE_GLOBAL_DEVICE_IDS, false) &&
+            !has_channel(instruction)) {
             REPORT("%s: use_global_device_ids needs a channel_id", instruction->name);
             return;
         }

@@ -8,7 +8,8 @@
 #include "hlo/base/arena.h"
 #include "hlo/verify_internal.h"
 
-#define REPORT(...) verify_report(findings, instruction, instruction_where(instruction), __VA_ARGS__)
+#define REPORT(...) \
+    verify_report(findings, instruction, instruction_where(instruction), __VA_ARGS__)
 
 /* --- starts have one user: what completes them --- */
 
@@ -86,8 +87,8 @@ static void check_done(const struct instruction *instruction, struct findings *f
             instruction->operand_count > 0 ? instruction->operands[0] : instruction;
         if (from->opcode != pairs[i].start && from->opcode != pairs[i].update && !hands_on(from)) {
             REPORT("%s %s must consume what a %s makes, but its operand %s is a %s",
-                   opcode_text(instruction->opcode), instruction->name,
-                   opcode_text(pairs[i].start), from->name, opcode_text(from->opcode));
+                   opcode_text(instruction->opcode), instruction->name, opcode_text(pairs[i].start),
+                   from->name, opcode_text(from->opcode));
         }
     }
 }
@@ -132,8 +133,8 @@ static void check_start(const struct instruction *instruction, const struct user
                    instruction->name, opcode_text(starts[i].done), count);
         } else if (user->opcode != starts[i].done && !hands_on(user)) {
             REPORT("the user of %s %s must be a %s, but %s is a %s",
-                   opcode_text(instruction->opcode), instruction->name,
-                   opcode_text(starts[i].done), user->name, opcode_text(user->opcode));
+                   opcode_text(instruction->opcode), instruction->name, opcode_text(starts[i].done),
+                   user->name, opcode_text(user->opcode));
         } else if (is_transfer && user->opcode == starts[i].done &&
                    attr_bool(user, ATTR_IS_HOST_TRANSFER, false) !=
                        attr_bool(instruction, ATTR_IS_HOST_TRANSFER, false)) {
@@ -300,10 +301,9 @@ static void check_async_body(const struct instruction *instruction, struct findi
         is_single &= is_plain;
         is_barrier &= is_plain || inner->opcode == OP_GET_TUPLE_ELEMENT;
     }
-    if (!is_single && !is_barrier &&
-        strcmp(thread_text(body->execution_thread), "main") == 0) {
-        REPORT("%s calls %s, which must hold one instruction and its parameters",
-               instruction->name, body->name);
+    if (!is_single && !is_barrier && strcmp(thread_text(body->execution_thread), "main") == 0) {
+        REPORT("%s calls %s, which must hold one instruction and its parameters", instruction->name,
+               body->name);
     }
 }
 
@@ -388,8 +388,8 @@ static void check_donors(const struct module *module, struct findings *findings)
     const struct module_config *config = &module->config;
     for (int i = 0; i < config->donor_count; i++) {
         const struct buffer_donor *donor = &config->donors[i];
-        if (!check_parameter_index(module, "buffer_donor", donor->parameter,
-                                   donor->parameter_index, findings)) {
+        if (!check_parameter_index(module, "buffer_donor", donor->parameter, donor->parameter_index,
+                                   findings)) {
             continue;
         }
         for (int k = 0; k < config->alias_count; k++) {

@@ -5,7 +5,8 @@
 #include "hlo/infer_internal.h"
 #include "hlo/verify_internal.h"
 
-#define REPORT(...) verify_report(findings, instruction, instruction_where(instruction), __VA_ARGS__)
+#define REPORT(...) \
+    verify_report(findings, instruction, instruction_where(instruction), __VA_ARGS__)
 
 /* How many computations an opcode calls; −1 = any number. */
 static int called_wanted(enum opcode opcode)
@@ -89,7 +90,8 @@ static void check_aliasing(const struct instruction *instruction, struct finding
         if (output == NULL || operand == NULL) {
             REPORT("%s: output_to_operand_aliasing entry %d names a part that is not there",
                    instruction->name, i);
-        } else if (instruction->opcode != OP_ASYNC_START && instruction->opcode != OP_ASYNC_UPDATE &&
+        } else if (instruction->opcode != OP_ASYNC_START &&
+                   instruction->opcode != OP_ASYNC_UPDATE &&
                    !infer_compatible(strip_buffers(output), strip_buffers(operand)) &&
                    !has_frontend_attribute(instruction, "xla_skip_custom_call_alias_shape_check")) {
             REPORT("%s: output_to_operand_aliasing joins %s and %s", instruction->name,
@@ -98,8 +100,7 @@ static void check_aliasing(const struct instruction *instruction, struct finding
     }
 }
 
-static void check_reduce_precision(const struct instruction *instruction,
-                                   struct findings *findings)
+static void check_reduce_precision(const struct instruction *instruction, struct findings *findings)
 {
     const struct shape *shape = instruction->operands[0]->shape;
     if (!shape_is_array(shape) || !type_is_float(shape->type)) {

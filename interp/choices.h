@@ -26,6 +26,12 @@
  * rng                      a documented splitmix64 stream (interp/rng.c); all elements unspecified
  * padding and holes under a window of reduce-window: no elements of it; an empty window gives the
  *                          init value (xla/hlo/evaluator, XLA's CPU)
+ * padding and holes of a convolution: zeros that take part (StableHLO): 0 · inf = NaN, as on
+ *                          XLA's CPU; XLA's evaluator leaves them out
+ * integer convolution      wraps (XLA's CPU); XLA's evaluator saturates
+ * cholesky, not positive definite: NaN everywhere (XLA's expander) — unspecified
+ * fft of infinities, NaN   NaN in all elements that one enters — unspecified
+ * ragged-dot beyond all groups: 0 (xla/hlo/evaluator)
  * out-of-bound dynamic-slice/update starts: clamped (XLA defines it); gather starts clamped,
  *                          scatter updates out of bounds dropped whole (defined)
  * scatter order            operand order of update elements, row-major; for add the exact sum

@@ -351,7 +351,10 @@ static void settle_row(const struct product *product, int64_t i, int64_t j, int6
     for (int64_t block = 0; block < (columns + 63) / 64; block++) {
         for (uint64_t bits = open[block]; bits != 0; bits &= bits - 1) {
             const int64_t column = block * 64 + __builtin_ctzll(bits);
-            row[column] = element(product, i, j + column);
+            /* A norm is NaN only if an element is. Whole rows of that kind are common (masks). */
+            const bool is_nan = isnan(product->a.norms[i]) || isnan(product->b.norms[j + column]);
+            row[column] =
+                is_nan ? float_round(product->type, NAN) : element(product, i, j + column);
         }
     }
 }

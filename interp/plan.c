@@ -164,6 +164,52 @@ static void find_deaths(struct step *step, int i, const int *last, bool *dying, 
     }
 }
 
+/* May the instruction do more than give its value? Control flow is taken to. */
+static bool has_effects(const struct instruction *instruction)
+{
+    switch (instruction->opcode) {
+    case OP_ALL_GATHER:
+    case OP_ALL_GATHER_START:
+    case OP_ALL_REDUCE:
+    case OP_ALL_REDUCE_START:
+    case OP_ALL_TO_ALL:
+    case OP_ASYNC_START:
+    case OP_CALL:
+    case OP_COLLECTIVE_BROADCAST:
+    case OP_COLLECTIVE_PERMUTE:
+    case OP_COLLECTIVE_PERMUTE_START:
+    case OP_CONDITIONAL:
+    case OP_INFEED:
+    case OP_OUTFEED:
+    case OP_PARAMETER:
+    case OP_RAGGED_ALL_TO_ALL:
+    case OP_RECV:
+    case OP_REDUCE_SCATTER:
+    case OP_RNG:
+    case OP_RNG_GET_AND_UPDATE_STATE:
+    case OP_SEND:
+    case OP_WHILE:
+        return true;
+    case OP_CUSTOM_CALL:
+        return attr_bool(instruction, ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT, false);
+    default:
+        return false;
+    }
+}
+
+/* live[i]: the root or something with effects needs instruction i. Compilers drop the others. */
+static void find_live(const struct computation *computation, bool *live)
+{
+    live[computation->root->id] = true;
+    for (int i = computation->count - 1; i >= 0; i--) {
+        const struct instruction *instruction = computation->instructions[i];
+        live[i] |= has_effects(instruction);
+        for (int k = 0; live[i] && k < instruction->operand_count; k++) {
+            live[instruction->operands[k]->id] = true;
+        }
+    }
+}
+
 static struct plan *plan_create(const struct computation *computation, bool with_noise,
                                 bool with_clusters)
 {
@@ -181,6 +227,8 @@ static struct plan *plan_create(const struct computation *computation, bool with
     int *last = memory_alloc((size_t)count * sizeof *last);
     int *uses = memory_zalloc((size_t)count * sizeof *uses);
     bool *only_elements = memory_alloc((size_t)count * sizeof *only_elements);
+    bool *live = memory_zalloc((size_t)count * sizeof *live);
+    find_live(computation, live);
     int at = 0;
     for (int i = 0; i < count; i++) {
         struct step *step = &plan->steps[i];
@@ -188,6 +236,12 @@ static struct plan *plan_create(const struct computation *computation, bool with
         step->operands = plan->operands + at;
         step->dying = plan->dying + at;
         step->releases = plan->releases + at;
+        /* Who watches sees every instruction; else what nobody needs is left out. */
+        if (with_clusters && !live[i]) {
+            step->kind = STEP_NOTHING;
+            step->operand_count = 0;
+            continue;
+        }
         step->operand_count = find_operands(step, plan->clusters, i, plan->operands + at);
         if (step->operand_count > plan->most_operands) {
             plan->most_operands = step->operand_count;
@@ -206,6 +260,7 @@ static struct plan *plan_create(const struct computation *computation, bool with
     free(last);
     free(uses);
     free(only_elements);
+    free(live);
     return plan;
 }
 

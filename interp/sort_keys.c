@@ -13,7 +13,7 @@
 #include "interp/sort.h"
 
 /* Values looked at before giving up: shared subexpressions are walked again and again. */
-enum { BUDGET = 20000 };
+enum { BUDGET = 2000 };
 
 struct matcher {
     const struct program_builder *builder;

@@ -81,7 +81,7 @@ void *arena_alloc(struct arena *arena, size_t size)
         out_of_memory(size);
     }
     size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-    if (size > (size_t)(arena->end - arena->next)) {
+    if (arena->blocks == NULL || size > (size_t)(arena->end - arena->next)) {
         size_t header = (sizeof(struct arena_block) + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
         size_t payload = size > BLOCK_SIZE ? size : BLOCK_SIZE;
         struct arena_block *block = memory_zalloc(header + payload);

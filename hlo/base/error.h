@@ -40,8 +40,7 @@ bool error_at(struct error *err, struct where where, const char *format, ...)
 
 void error_clear(struct error *err);
 /* Puts "text: " before the message of a filled error; returns false. */
-bool error_prefix(struct error *err, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+bool error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Fills err->source with line err->line of text[0..size), for the caret; of a long line, with what
  * is around err->column. */
 void error_quote(struct error *err, const char *text, size_t size);

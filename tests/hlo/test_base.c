@@ -32,6 +32,7 @@ START_TEST(test_arena)
         for (size_t k = 0; k < size; k++) {
             ck_assert_int_eq(blocks[i][k], 0);
         }
+        ck_assert_ptr_nonnull(blocks[i]);
         memset(blocks[i], i, size);
     }
     for (int i = 0; i < 200; i++) { /* nobody wrote into a neighbour */

@@ -73,7 +73,8 @@ static void check_case(char *columns[COLUMNS], const struct text *text, bool see
     module_destroy(module);
 }
 
-/* Opcodes without a row: pairs and wrappers, which need more than one instruction (test_verify.c). */
+/* Opcodes without a row: pairs and wrappers, which need more than one instruction (test_verify.c).
+ */
 static bool needs_company(enum opcode opcode)
 {
     const char *text = opcode_text(opcode);
@@ -125,10 +126,12 @@ START_TEST(test_higher_type)
     static const struct {
         const char *a, *b, *result;
     } cases[] = {
-        {"f32", "bf16", "f32"},        {"bf16", "f16", "bf16"},       {"f16", "f32", "f32"},
-        {"f8e4m3fn", "f8e5m2", "f8e5m2"}, {"s8", "s32", "s32"},       {"u8", "s8", "s8"},
-        {"s32", "u32", "s32"},         {"f16", "s64", "f16"},         {"c64", "f64", "c64"},
-        {"f64", "f32", "f64"},         {"c64", "c128", "c128"},
+        {"f32", "bf16", "f32"},  {"bf16", "f16", "bf16"},
+        {"f16", "f32", "f32"},   {"f8e4m3fn", "f8e5m2", "f8e5m2"},
+        {"s8", "s32", "s32"},    {"u8", "s8", "s8"},
+        {"s32", "u32", "s32"},   {"f16", "s64", "f16"},
+        {"c64", "f64", "c64"},   {"f64", "f32", "f64"},
+        {"c64", "c128", "c128"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (int swap = 0; swap < 2; swap++) {

@@ -126,8 +126,8 @@ START_TEST(test_refusals)
         char *exact = malloc(size > 0 ? size : 1); /* not terminated: reading beyond is seen */
         memcpy(exact, cases[i].text, size);
         ck_assert_msg(shape_parse(exact, size, NULL, &err) == NULL, "%s", cases[i].text);
-        ck_assert_msg(err.column == cases[i].column, "%s: column %d: %s", cases[i].text,
-                      err.column, err.message);
+        ck_assert_msg(err.column == cases[i].column, "%s: column %d: %s", cases[i].text, err.column,
+                      err.message);
         ck_assert_msg(strstr(err.message, cases[i].message) != NULL, "%s: %s", cases[i].text,
                       err.message);
         free(exact);
@@ -186,10 +186,8 @@ START_TEST(test_questions)
     ck_assert_int_eq(shape_leaves(tuple), 4);
     ck_assert_int_eq(shape_bytes(tuple), 24 + 5 + 1);
     ck_assert(shape_is_dynamic(tuple));
-    ck_assert_ptr_eq(shape_without_layout(tuple),
-                     read("(f32[2,3], (s8[<=5], token[]), pred[])"));
-    ck_assert_ptr_eq(shape_static(tuple),
-                     read("(f32[2,3]{0,1:S(1)}, (s8[5], token[]), pred[])"));
+    ck_assert_ptr_eq(shape_without_layout(tuple), read("(f32[2,3], (s8[<=5], token[]), pred[])"));
+    ck_assert_ptr_eq(shape_static(tuple), read("(f32[2,3]{0,1:S(1)}, (s8[5], token[]), pred[])"));
     ck_assert(shape_compatible(tuple, shape_without_layout(tuple)));
     ck_assert(!shape_compatible(tuple, shape_static(tuple)));
     ck_assert(!shape_compatible(read("f32[2]"), read("s32[2]")));
