@@ -466,8 +466,9 @@ uint64_t attr_hash(const struct attr *attr)
         return seed;
     case ATTR_KIND_DIM_LABELS: {
         const struct dim_labels *d = attr->dim_labels;
-        const int64_t fields[] = {d->input_batch,           d->input_feature, d->kernel_input_feature,
-                                  d->kernel_output_feature, d->output_batch,  d->output_feature};
+        const int64_t fields[] = {d->input_batch,          d->input_feature,
+                                  d->kernel_input_feature, d->kernel_output_feature,
+                                  d->output_batch,         d->output_feature};
         seed = hash_bytes(fields, sizeof fields, seed);
         size_t size = (size_t)d->spatial_rank * sizeof(int64_t);
         seed = hash_bytes(d->input_spatial, size, seed);

@@ -69,11 +69,23 @@ enum attr_kind {
 };
 
 /* Enumerations. Values are those of the protos (xla_data.proto, hlo.proto) where there are any. */
-enum direction { DIRECTION_EQ, DIRECTION_NE, DIRECTION_GE, DIRECTION_GT, DIRECTION_LE, DIRECTION_LT };
+enum direction {
+    DIRECTION_EQ,
+    DIRECTION_NE,
+    DIRECTION_GE,
+    DIRECTION_GT,
+    DIRECTION_LE,
+    DIRECTION_LT
+};
 enum compare_type { COMPARE_FLOAT, COMPARE_TOTALORDER, COMPARE_SIGNED, COMPARE_UNSIGNED };
 enum fft_type { FFT_FFT, FFT_IFFT, FFT_RFFT, FFT_IRFFT };
 enum transpose { TRANSPOSE_INVALID, TRANSPOSE_NO, TRANSPOSE_YES, TRANSPOSE_ADJOINT };
-enum convolution_kind { CONVOLUTION_UNSET, CONVOLUTION_FPROP, CONVOLUTION_DGRAD, CONVOLUTION_WGRAD };
+enum convolution_kind {
+    CONVOLUTION_UNSET,
+    CONVOLUTION_FPROP,
+    CONVOLUTION_DGRAD,
+    CONVOLUTION_WGRAD
+};
 enum distribution { RNG_INVALID, RNG_UNIFORM, RNG_NORMAL };
 enum fusion_kind { FUSION_LOOP, FUSION_INPUT, FUSION_OUTPUT, FUSION_CUSTOM };
 enum schedule { SCHEDULE_NONE, SCHEDULE_LATEST, SCHEDULE_EARLIEST };
@@ -164,11 +176,11 @@ struct axis_refs {
 enum groups_form { GROUPS_LIST, GROUPS_IOTA, GROUPS_MESH };
 struct groups {
     enum groups_form form;
-    struct lists list;                             /* LIST; count 0 = all devices */
-    int64_t group_count, group_size;               /* IOTA */
-    struct ints reshape_dims, transpose_perm;      /* IOTA: [count,size]<=[dims]T(perm) */
-    struct mesh mesh;                              /* MESH */
-    struct axis_refs axes;                         /* MESH */
+    struct lists list;                        /* LIST; count 0 = all devices */
+    int64_t group_count, group_size;          /* IOTA */
+    struct ints reshape_dims, transpose_perm; /* IOTA: [count,size]<=[dims]T(perm) */
+    struct mesh mesh;                         /* MESH */
+    struct axis_refs axes;                    /* MESH */
 };
 
 enum sharding_form {
@@ -196,8 +208,8 @@ struct sharding {
     struct ints devices;                      /* TILED: explicit list, or empty for iota */
     struct ints reshape_dims, transpose_perm; /* TILED: iota form */
     bool last_tile_dim_replicate;
-    struct ints last_tile_dims; /* subgroup types, as enum sharding_form */
-    bool is_shard_group, shard_as;            /* shard_as N / shard_like N */
+    struct ints last_tile_dims;    /* subgroup types, as enum sharding_form */
+    bool is_shard_group, shard_as; /* shard_as N / shard_like N */
     int64_t shard_group_id;
     int metadata_count;
     const struct metadata *const *metadata;

@@ -6,19 +6,19 @@
 
 enum format {
     FORMAT_UNKNOWN,
-    FORMAT_TEXT,      /* HLO text */
-    FORMAT_PROTO,     /* any of the module protos, binary */
-    FORMAT_LITERAL,   /* LiteralProto */
-    FORMAT_LITERALS,  /* RunHloModuleLiterals */
+    FORMAT_TEXT,     /* HLO text */
+    FORMAT_PROTO,    /* any of the module protos, binary */
+    FORMAT_LITERAL,  /* LiteralProto */
+    FORMAT_LITERALS, /* RunHloModuleLiterals */
     FORMAT_NPY,
 };
 
 /* One part of a file: a whole file, or a piece between "// -----" lines. */
 struct loaded_module {
-    struct module *module; /* NULL when this part was refused: then `error` says why */
-    struct error *error;   /* heap; NULL when there is a module */
-    char *name;            /* "file" or "file#3" (parts count from 0) */
-    char *header;          /* the leading "//@" lines of the part; "" if none */
+    struct module *module;    /* NULL when this part was refused: then `error` says why */
+    struct error *error;      /* heap; NULL when there is a module */
+    char *name;               /* "file" or "file#3" (parts count from 0) */
+    char *header;             /* the leading "//@" lines of the part; "" if none */
     struct literal_sets sets; /* literals of a snapshot */
     char *warnings;           /* "" if none */
 };
@@ -32,8 +32,8 @@ struct loaded_file {
  * is it split (empty parts are dropped). False when the file cannot be read at all or is of no
  * known format; parts that fail are in the list with their error. */
 bool module_load(const char *path, struct loaded_file *file, struct error *err);
-bool module_load_memory(const char *path, const char *data, size_t size,
-                        struct loaded_file *file, struct error *err);
+bool module_load_memory(const char *path, const char *data, size_t size, struct loaded_file *file,
+                        struct error *err);
 void loaded_file_finish(struct loaded_file *file);
 
 enum format format_of(const void *data, size_t size);

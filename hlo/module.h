@@ -31,7 +31,7 @@ struct instruction {
      * (true first); select-and-scatter: [select, scatter]. */
     struct computation **called;
     struct instruction **control_predecessors;
-    struct attr *attrs; /* sorted by key */
+    struct attr *attrs;      /* sorted by key */
     struct literal *literal; /* constant; the fill when `elided` */
     int64_t number;          /* parameter number */
     bool elided;             /* a constant written {...} */
@@ -155,7 +155,7 @@ bool module_equal(const struct module *a, const struct module *b, struct error *
 uint64_t module_hash(const struct module *module);
 /* users[i]: the instructions of the computation that use instruction i, as one array. */
 struct users {
-    int *first;                 /* [count + 1] into list */
+    int *first; /* [count + 1] into list */
     struct instruction **list;
 };
 void users_build(const struct computation *computation, struct users *users);

@@ -79,8 +79,8 @@ static bool instruction_equal(const struct instruction *a, const struct instruct
         }
         if (x == NULL || y == NULL || x->key != y->key) {
             const struct attr *attr = y == NULL || (x != NULL && x->key < y->key) ? x : y;
-            return error_at(err, instruction_where(a), "%s in %s differs: only one has %s",
-                            a->name, a->parent->name, attr_table[attr->key].text);
+            return error_at(err, instruction_where(a), "%s in %s differs: only one has %s", a->name,
+                            a->parent->name, attr_table[attr->key].text);
         }
         if (!attr_equal(x, y)) {
             return differ(err, a, attr_table[x->key].text);
@@ -201,10 +201,10 @@ static bool frames_equal(const struct frame_tables *a, const struct frame_tables
            strings_equal(a->file_names, b->file_names, a->file_name_count) &&
            strings_equal(a->function_names, b->function_names, a->function_name_count) &&
            (a->location_count == 0 ||
-            memcmp(a->locations, b->locations,
-                   (size_t)a->location_count * sizeof *a->locations) == 0) &&
-           (a->frame_count == 0 || memcmp(a->frames, b->frames,
-                                          (size_t)a->frame_count * sizeof *a->frames) == 0);
+            memcmp(a->locations, b->locations, (size_t)a->location_count * sizeof *a->locations) ==
+                0) &&
+           (a->frame_count == 0 ||
+            memcmp(a->frames, b->frames, (size_t)a->frame_count * sizeof *a->frames) == 0);
 }
 
 bool module_equal(const struct module *a, const struct module *b, struct error *err)
@@ -238,8 +238,8 @@ static bool is_meaningful(enum attr_key key)
 
 uint64_t module_hash(const struct module *module)
 {
-    uint64_t hash = (uint64_t)module->config.replica_count * 31 +
-                    (uint64_t)module->config.partition_count;
+    uint64_t hash =
+        (uint64_t)module->config.replica_count * 31 + (uint64_t)module->config.partition_count;
     for (int c = 0; c < module->count; c++) {
         const struct computation *computation = module->computations[c];
         hash = hash_u64((uint64_t)computation->count, hash);

@@ -8,7 +8,7 @@
 #include "hlo/base/map.h"
 
 const struct opcode_info opcode_table[OPCODE_COUNT] = {
-#define OP(id, text, arity, infer, eval, attributes)                                               \
+#define OP(id, text, arity, infer, eval, attributes) \
     [OP_##id] = {text, arity, #infer, #eval, attributes},
 #include "hlo/opcodes.def"
 };

@@ -16,10 +16,10 @@ enum { VARIADIC = -1 };
 
 struct opcode_info {
     const char *text;
-    int arity;                 /* or VARIADIC */
-    const char *infer;         /* token: "given" when the shape must be written */
-    const char *eval;          /* token: "unsupported" when the golden cannot */
-    const char *attributes;    /* the column of opcodes.def */
+    int arity;              /* or VARIADIC */
+    const char *infer;      /* token: "given" when the shape must be written */
+    const char *eval;       /* token: "unsupported" when the golden cannot */
+    const char *attributes; /* the column of opcodes.def */
 };
 
 extern const struct opcode_info opcode_table[OPCODE_COUNT];

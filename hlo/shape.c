@@ -177,8 +177,8 @@ static bool shape_same(const void *x, const void *y)
            a->count == b->count && same_ints(a->dimensions, b->dimensions, a->rank) &&
            (a->dynamic == NULL) == (b->dynamic == NULL) &&
            (a->dynamic == NULL || memcmp(a->dynamic, b->dynamic, (size_t)a->rank) == 0) &&
-           (a->count == 0 || memcmp(a->elements, b->elements,
-                                    (size_t)a->count * sizeof *a->elements) == 0);
+           (a->count == 0 ||
+            memcmp(a->elements, b->elements, (size_t)a->count * sizeof *a->elements) == 0);
 }
 
 static const struct shape *shape_intern(struct shape *shape)

@@ -16,8 +16,8 @@ struct error;
 struct text;
 
 enum {
-    SHAPE_MAX_RANK = 64,      /* more dimensions are refused */
-    SHAPE_MAX_NESTING = 256,  /* deeper tuples are refused */
+    SHAPE_MAX_RANK = 64,     /* more dimensions are refused */
+    SHAPE_MAX_NESTING = 256, /* deeper tuples are refused */
     LAYOUT_MAX_TILES = 8,
 };
 
@@ -59,9 +59,9 @@ struct layout {
 /* An array, tuple, token, opaque or buffer. */
 struct shape {
     enum type type;
-    int rank;                  /* arrays; 0 otherwise */
-    const int64_t *dimensions; /* [rank]; the bound of a dynamic dimension */
-    const bool *dynamic;       /* [rank], or NULL when every dimension is static */
+    int rank;                    /* arrays; 0 otherwise */
+    const int64_t *dimensions;   /* [rank]; the bound of a dynamic dimension */
+    const bool *dynamic;         /* [rank], or NULL when every dimension is static */
     const struct layout *layout; /* arrays: never NULL, descending by default */
     int count;                   /* tuple: elements; buffer: 1 */
     const struct shape *const *elements;

@@ -28,8 +28,7 @@ static void copy_list(struct arguments *arguments, enum argument_source source, 
 }
 
 /* Each argument fits its parameter. */
-static bool check(const struct module *module, const struct arguments *arguments,
-                  struct error *err)
+static bool check(const struct module *module, const struct arguments *arguments, struct error *err)
 {
     int wanted = module->entry->parameter_count;
     if (arguments->count != wanted) {
@@ -49,8 +48,8 @@ static bool check(const struct module *module, const struct arguments *arguments
 }
 
 /* One file: a set of literals for all parameters. True with count 0 past its last iteration. */
-static bool from_set_file(const char *path, int iteration, struct arguments *arguments, bool *is_set,
-                          struct error *err)
+static bool from_set_file(const char *path, int iteration, struct arguments *arguments,
+                          bool *is_set, struct error *err)
 {
     size_t size;
     char *data = file_read(path, &size, err);
@@ -78,8 +77,7 @@ static bool from_files(const struct module *module, const struct string_list *fi
                        struct arguments *arguments, struct error *err)
 {
     bool is_set = false;
-    if (files->count == 1 &&
-        !from_set_file(files->items[0], iteration, arguments, &is_set, err)) {
+    if (files->count == 1 && !from_set_file(files->items[0], iteration, arguments, &is_set, err)) {
         return false;
     }
     if (is_set) {
@@ -87,8 +85,9 @@ static bool from_files(const struct module *module, const struct string_list *fi
     }
     int wanted = module->entry->parameter_count;
     if ((size_t)wanted != files->count) {
-        return error_set(err, ERROR_INVALID_ARGUMENT, "%s takes %d arguments, but %zu input files "
-                                                      "are given",
+        return error_set(err, ERROR_INVALID_ARGUMENT,
+                         "%s takes %d arguments, but %zu input files "
+                         "are given",
                          module->name, wanted, files->count);
     }
     arguments->source = ARGUMENTS_FILES;

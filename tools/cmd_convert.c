@@ -13,8 +13,17 @@
 #include "tools/modules.h"
 #include "tools/options.h"
 
-enum target { TARGET_TEXT, TARGET_LONG, TARGET_SHORT, TARGET_MODULE, TARGET_HLO, TARGET_SNAPSHOT,
-              TARGET_LITERAL, TARGET_NPY, TARGET_NONE };
+enum target {
+    TARGET_TEXT,
+    TARGET_LONG,
+    TARGET_SHORT,
+    TARGET_MODULE,
+    TARGET_HLO,
+    TARGET_SNAPSHOT,
+    TARGET_LITERAL,
+    TARGET_NPY,
+    TARGET_NONE
+};
 
 /* What can be written; the first row of an ending is what `-o FILE.ending` means. */
 static const struct {
@@ -59,9 +68,9 @@ static enum target target_by_ending(const char *path)
 static void *module_bytes(const struct module *module, enum target target, size_t *size,
                           struct error *err)
 {
-    static const struct print_options *const prints[] = {
-        [TARGET_TEXT] = &print_canonical, [TARGET_LONG] = &print_long,
-        [TARGET_SHORT] = &print_short};
+    static const struct print_options *const prints[] = {[TARGET_TEXT] = &print_canonical,
+                                                         [TARGET_LONG] = &print_long,
+                                                         [TARGET_SHORT] = &print_short};
     static const enum proto_kind kinds[] = {[TARGET_MODULE] = PROTO_MODULE,
                                             [TARGET_HLO] = PROTO_HLO,
                                             [TARGET_SNAPSHOT] = PROTO_SNAPSHOT};
@@ -126,8 +135,8 @@ static bool convert(const char *in, const char *out, enum target target, struct 
         struct loaded_file file;
         if (module_load_memory(in, data, size, &file, err)) {
             if (file.count != 1) {
-                error_set(err, ERROR_INVALID_ARGUMENT, "%s holds %d modules; convert takes one",
-                          in, file.count);
+                error_set(err, ERROR_INVALID_ARGUMENT, "%s holds %d modules; convert takes one", in,
+                          file.count);
             } else if (file.modules[0].error != NULL) {
                 *err = *file.modules[0].error;
             } else {

@@ -202,11 +202,11 @@ static int eval_part(const struct loaded_module *part, const char *source,
         }
     }
     print_result(part, options, &evaluated);
-    json_array_append_new(
-        report, json_pack("{s:s, s:i, s:s, s:f, s:s, s:I}", "module", part->name, "status",
-                          evaluated.status, "problem", evaluated.problem, "seconds",
-                          evaluated.seconds, "inputs", argument_source_text(arguments.source),
-                          "seed", (json_int_t)options->seed));
+    json_array_append_new(report, json_pack("{s:s, s:i, s:s, s:f, s:s, s:I}", "module", part->name,
+                                            "status", evaluated.status, "problem",
+                                            evaluated.problem, "seconds", evaluated.seconds,
+                                            "inputs", argument_source_text(arguments.source),
+                                            "seed", (json_int_t)options->seed));
     int status = evaluated.status;
     literal_release(evaluated.result);
     free(evaluated.problem);
@@ -230,8 +230,8 @@ static int eval_file(const char *path, const struct eval_options *options, json_
     }
     int status = EXIT_AS_EXPECTED;
     for (int i = 0; i < file.count; i++) {
-        int one = eval_part(&file.modules[i], file.format == FORMAT_TEXT ? data : NULL, options,
-                            report);
+        int one =
+            eval_part(&file.modules[i], file.format == FORMAT_TEXT ? data : NULL, options, report);
         counts[one]++;
         status = one > status ? one : status;
     }

@@ -69,8 +69,8 @@ static void judge(struct gate *gate, const struct manifest *manifest, const stru
     struct text line, details;
     text_init(&line);
     text_init(&details);
-    text_printf(&line, "%-13s %s/%s  %s seed %lld", outcome_text(result->outcome),
-                manifest->suite, test->name, backend, (long long)seed);
+    text_printf(&line, "%-13s %s/%s  %s seed %lld", outcome_text(result->outcome), manifest->suite,
+                test->name, backend, (long long)seed);
     bool good = as_expected(gate, test, backend, result->outcome, &line);
     if (header->expected_count > 0 && result->reference.outcome == OUTCOME_PASS &&
         !case_header_check(header, result->reference.outputs[0], &details)) {
@@ -82,19 +82,19 @@ static void judge(struct gate *gate, const struct manifest *manifest, const stru
     }
     gate->as_expected += good;
     gate->unexpected += !good;
-    json_array_append_new(
-        gate->report,
-        json_pack("{s:s, s:s, s:s, s:I, s:s, s:b, s:s, s:s}", "suite", manifest->suite, "case",
-                  test->name, "backend", backend, "seed", (json_int_t)seed, "outcome",
-                  outcome_text(result->outcome), "as_expected", good, "message", result->message,
-                  "picture", result->picture));
+    json_array_append_new(gate->report,
+                          json_pack("{s:s, s:s, s:s, s:I, s:s, s:b, s:s, s:s}", "suite",
+                                    manifest->suite, "case", test->name, "backend", backend, "seed",
+                                    (json_int_t)seed, "outcome", outcome_text(result->outcome),
+                                    "as_expected", good, "message", result->message, "picture",
+                                    result->picture));
     say(gate, good, line.data, details.data);
     text_finish(&line);
     text_finish(&details);
 }
 
-static void refuse(struct gate *gate, const struct manifest *manifest,
-                   const struct test_case *test, const struct error *err)
+static void refuse(struct gate *gate, const struct manifest *manifest, const struct test_case *test,
+                   const struct error *err)
 {
     struct text line, details;
     text_init(&line);
@@ -126,8 +126,8 @@ static void run_case(struct gate *gate, const struct manifest *manifest,
     struct findings findings = {0};
     const struct string_list none = {0};
     if (file.count != 1) {
-        error_set(&err, ERROR_INVALID_ARGUMENT, "a case holds one module, %s holds %d",
-                  test->file, file.count);
+        error_set(&err, ERROR_INVALID_ARGUMENT, "a case holds one module, %s holds %d", test->file,
+                  file.count);
     } else if (part->error != NULL) {
         err = *part->error;
     } else if (!verify_module(part->module, &findings)) {

@@ -12,8 +12,8 @@
 /* XLA's platform names, and what they are here. A URI is taken as it is. */
 static const struct {
     const char *platform, *uri;
-} platforms[] = {{"interpreter", "interp:"}, {"default", "interp:"}, {"host", "cpu:"},
-                 {"cpu", "cpu:"}};
+} platforms[] = {
+    {"interpreter", "interp:"}, {"default", "interp:"}, {"host", "cpu:"}, {"cpu", "cpu:"}};
 
 static const char *platform_uri(const char *platform)
 {
@@ -65,8 +65,8 @@ int command_run_hlo_module(int argc, char **argv)
     const char *platform = "", *reference = "default", *input_literals = "";
     const char *output_literals = "", *ignored = NULL;
     bool random_inputs = true, test_passes = true, help = false;
-    struct run_options o = {.iterations = 1, .seed = 42, .jobs = 1, .verify = true,
-                            .verbose = true};
+    struct run_options o = {
+        .iterations = 1, .seed = 42, .jobs = 1, .verify = true, .verbose = true};
     o.differential.tolerance = TOLERANCE_XLA;
     o.differential.abs_error_bound = 1e-3;
     o.differential.rel_error_bound = 1e-3;
@@ -92,7 +92,8 @@ int command_run_hlo_module(int argc, char **argv)
          "absolute bound (default 1e-3)"},
         {"rel_error_bound", 0, OPTION_REAL, &o.differential.rel_error_bound, "X",
          "relative bound (default 1e-3)"},
-        {"input_format", 0, OPTION_IGNORED, &ignored, NULL, "accepted; formats are told by content"},
+        {"input_format", 0, OPTION_IGNORED, &ignored, NULL,
+         "accepted; formats are told by content"},
         {"iterations", 0, OPTION_INT, &o.iterations, "N", "runs per module"},
         {"isolate_instructions", 0, OPTION_FLAG, &o.isolate, NULL,
          "run every instruction as a module of its own"},

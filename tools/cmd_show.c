@@ -26,8 +26,7 @@ static void show_ops(void)
         if (op->arity != VARIADIC) {
             snprintf(arity, sizeof arity, "%d", op->arity);
         }
-        printf("%-26s %-8s %-24s %-26s %s\n", op->text, arity, op->infer, op->eval,
-               op->attributes);
+        printf("%-26s %-8s %-24s %-26s %s\n", op->text, arity, op->infer, op->eval, op->attributes);
         evaluated += strcmp(op->eval, "unsupported") != 0;
     }
     printf("\n%d opcodes, %d evaluated by the golden interpreter. \"!\" marks required "
@@ -42,8 +41,7 @@ static void show_types(void)
            "min normal", "Inf NaN −0");
     for (int i = 1; i < TYPE_COUNT; i++) {
         enum type type = (enum type)i;
-        printf("%-15s %6d  %-9s %5d", type_text(type), i, kinds[type_kind(type)],
-               type_bits(type));
+        printf("%-15s %6d  %-9s %5d", type_text(type), i, kinds[type_kind(type)], type_bits(type));
         if (type_is_float(type)) {
             printf("  %-10.4g %-12.4g %-3s %-3s %s", float_max(type), float_min_normal(type),
                    float_has_infinity(type) ? "yes" : "no", float_has_nan(type) ? "yes" : "no",

@@ -63,13 +63,11 @@ static void add_finding(json_t *list, const char *prefix, const struct error *er
     fputs(prefix, stderr);
     print_error(err);
     json_array_append_new(list, json_pack("{s:s, s:i, s:i, s:s}", "file", err->file, "line",
-                                          err->line, "column", err->column, "text",
-                                          err->message));
+                                          err->line, "column", err->column, "text", err->message));
 }
 
 /* What XLA's parser takes but its verifier refuses. */
-static void verify(const struct module *module, const struct verify_options *options,
-                   json_t *list)
+static void verify(const struct module *module, const struct verify_options *options, json_t *list)
 {
     struct findings findings;
     verify_module(module, &findings);
@@ -106,9 +104,9 @@ static bool verify_part(const struct loaded_module *part, const struct verify_op
                options->round_trip ? ", round trip ok" : "");
         printf(warned > 0 ? ", %zu warnings\n" : "\n", warned);
     }
-    json_array_append_new(report, json_pack("{s:s, s:b, s:o, s:o}", "module", part->name,
-                                            "accepted", ok, "findings", errors, "warnings",
-                                            warnings));
+    json_array_append_new(report,
+                          json_pack("{s:s, s:b, s:o, s:o}", "module", part->name, "accepted", ok,
+                                    "findings", errors, "warnings", warnings));
     return ok;
 }
 

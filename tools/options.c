@@ -223,8 +223,8 @@ void options_help(const struct option *options)
         if (o->help == NULL) {
             continue;
         }
-        int used = o->letter != 0 ? printf("  -%c, --%s", o->letter, o->name)
-                                  : printf("  --%s", o->name);
+        int used =
+            o->letter != 0 ? printf("  -%c, --%s", o->letter, o->name) : printf("  --%s", o->name);
         used += o->argument != NULL ? printf(" %s", o->argument) : 0;
         const char *help = o->help;
         if (used > COLUMN - 2) {

@@ -25,8 +25,8 @@ void string_list_add(struct string_list *list, const char *item);
 void string_list_finish(struct string_list *list);
 
 struct option {
-    const char *name;    /* without dashes; NULL ends the table */
-    char letter;         /* short form, 0 = none */
+    const char *name; /* without dashes; NULL ends the table */
+    char letter;      /* short form, 0 = none */
     enum option_kind kind;
     void *value;
     const char *argument; /* name of the argument in help, NULL for flags */

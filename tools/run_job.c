@@ -110,8 +110,7 @@ static void check_expected(const struct case_header *header,
     struct text picture;
     text_init(&picture);
     if (!case_header_check(header, result->reference.outputs[0], &picture)) {
-        text_printf(out, "    the reference differs from the //@ expect lines:\n%s",
-                    picture.data);
+        text_printf(out, "    the reference differs from the //@ expect lines:\n%s", picture.data);
     }
     text_finish(&picture);
 }
@@ -131,14 +130,14 @@ static void report_isolated(void *opaque, const struct isolated *isolated)
     bool good = isolated->outcome == OUTCOME_PASS;
     context->judged++;
     context->bad += !good && isolated->outcome != OUTCOME_VACUOUS;
-    json_array_append_new(
-        context->report->entries,
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:i, s:s}", "module", context->module,
-                  "backend", context->uri, "instruction", isolated->instruction->name, "opcode",
-                  opcode_text(isolated->instruction->opcode), "outcome",
-                  outcome_text(isolated->outcome), "largest_ulps", isolated->largest_ulps,
-                  "allowed_ulps", isolated->allowed_ulps, "repeats", isolated->repeats, "message",
-                  isolated->message));
+    json_array_append_new(context->report->entries,
+                          json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:i, s:s}", "module",
+                                    context->module, "backend", context->uri, "instruction",
+                                    isolated->instruction->name, "opcode",
+                                    opcode_text(isolated->instruction->opcode), "outcome",
+                                    outcome_text(isolated->outcome), "largest_ulps",
+                                    isolated->largest_ulps, "allowed_ulps", isolated->allowed_ulps,
+                                    "repeats", isolated->repeats, "message", isolated->message));
     count_outcome(context->queue, isolated->outcome);
     if (good && !context->verbose) {
         return;
@@ -234,8 +233,7 @@ static void run_once(struct queue *queue, struct team *team, const struct loaded
     }
     for (size_t i = 0; i < uri_count(options); i++) {
         struct differential_result result;
-        differential_run(part->module, team->backends[i], team->reference, &differential,
-                         &result);
+        differential_run(part->module, team->backends[i], team->reference, &differential, &result);
         struct text command;
         text_init(&command);
         text_printf(&command, "referee run %s --backend '%s' --seed %llu%s", path,
@@ -386,10 +384,10 @@ static json_t *describe_backends(const struct run_options *options)
         if (backend != NULL && backend_describe(backend, &text, &err)) {
             object = json_loads(text.data, 0, NULL);
         }
-        json_array_append_new(list, object != NULL ? object
-                                                   : json_pack("{s:s, s:s}", "uri",
-                                                               uri_at(options, i), "error",
-                                                               err.message));
+        json_array_append_new(
+            list, object != NULL
+                      ? object
+                      : json_pack("{s:s, s:s}", "uri", uri_at(options, i), "error", err.message));
         backend_close(backend);
         text_finish(&text);
     }

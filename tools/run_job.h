@@ -12,8 +12,8 @@ struct run_options {
     struct string_list inputs;
     int64_t iterations, seed, jobs;
     bool isolate, verbose, quiet, verify;
-    const char *json;            /* report file or NULL */
-    const char *save_literals;   /* RunHloModuleLiterals of all iterations, or NULL */
+    const char *json;          /* report file or NULL */
+    const char *save_literals; /* RunHloModuleLiterals of all iterations, or NULL */
     bool print_literals;
     struct backend_options backend;
     struct differential_options differential;

@@ -38,8 +38,7 @@ static void append_largest(const struct comparison *comparison, struct text *out
 void report_text(const struct run_entry *entry, const struct differential_result *result,
                  bool verbose, struct text *out)
 {
-    text_printf(out, "%-13s %s  %s", outcome_text(result->outcome), entry->module,
-                entry->backend);
+    text_printf(out, "%-13s %s  %s", outcome_text(result->outcome), entry->module, entry->backend);
     if (result->outcome == OUTCOME_PASS) {
         append_largest(&result->comparison, out);
     }
@@ -89,17 +88,17 @@ json_t *report_json(const struct run_entry *entry, const struct differential_res
 {
     json_t *object = json_pack(
         "{s:s, s:s, s:s, s:s, s:i, s:I, s:i, s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:s}",
-        "module", entry->module, "backend", entry->backend, "reference", entry->reference,
-        "inputs", entry->inputs, "iteration", entry->iteration, "seed", (json_int_t)result->seed,
-        "tameness", result->tameness, "outcome", outcome_text(result->outcome), "message",
-        result->message, "picture", result->picture, "notes", result->notes, "tolerance",
-        result->tolerance_text, "reference_seconds", result->reference.run_seconds,
-        "compile_seconds", result->actual.compile_seconds, "run_seconds",
-        result->actual.run_seconds, "command", entry->command);
+        "module", entry->module, "backend", entry->backend, "reference", entry->reference, "inputs",
+        entry->inputs, "iteration", entry->iteration, "seed", (json_int_t)result->seed, "tameness",
+        result->tameness, "outcome", outcome_text(result->outcome), "message", result->message,
+        "picture", result->picture, "notes", result->notes, "tolerance", result->tolerance_text,
+        "reference_seconds", result->reference.run_seconds, "compile_seconds",
+        result->actual.compile_seconds, "run_seconds", result->actual.run_seconds, "command",
+        entry->command);
     if (object == NULL) { /* text that is no UTF-8: the backend's words */
-        object = json_pack("{s:s, s:s, s:s, s:s}", "module", entry->module, "backend",
-                           entry->backend, "outcome", outcome_text(result->outcome), "command",
-                           entry->command);
+        object =
+            json_pack("{s:s, s:s, s:s, s:s}", "module", entry->module, "backend", entry->backend,
+                      "outcome", outcome_text(result->outcome), "command", entry->command);
     }
     json_t *leaves = json_array();
     for (int i = 0; i < result->comparison.leaf_count; i++) {

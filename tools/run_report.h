@@ -9,7 +9,7 @@
 
 /* One run to report. */
 struct run_entry {
-    const char *module;  /* "file" or "file#3" */
+    const char *module; /* "file" or "file#3" */
     const char *backend, *reference;
     const char *inputs; /* where they came from */
     int iteration;

@@ -63,8 +63,7 @@ static struct map_entry *find(const struct map *map, uint64_t hash, const char *
         if (entry->value == NULL) {
             return entry;
         }
-        if (entry->hash == hash && entry->size == size &&
-            (key == NULL) == (entry->key == NULL) &&
+        if (entry->hash == hash && entry->size == size && (key == NULL) == (entry->key == NULL) &&
             (key == NULL || memcmp(entry->key, key, size) == 0)) {
             return entry;
         }

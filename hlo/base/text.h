@@ -21,8 +21,7 @@ void text_append(struct text *text, const char *string);
 void text_append_n(struct text *text, const char *data, size_t size);
 void text_char(struct text *text, char c);
 void text_int(struct text *text, int64_t value);
-void text_printf(struct text *text, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_vprintf(struct text *text, const char *format, va_list args);
 /* Appends string with C escapes (\n \t \" \' \\ and octal for the rest), without quotes. */
 void text_escape(struct text *text, const char *data, size_t size);

@@ -19,9 +19,9 @@ struct module *text_read_module(const char *text, size_t size, const char *name,
                                 struct error *err);
 
 struct print_options {
-    bool percent;          /* names with % */
-    bool operand_shapes;   /* shapes before operand names */
-    bool metadata;         /* metadata, origin, stack-frame tables */
+    bool percent;        /* names with % */
+    bool operand_shapes; /* shapes before operand names */
+    bool metadata;       /* metadata, origin, stack-frame tables */
     bool layouts;
     int64_t literal_limit; /* arrays with more elements print as {...}; 0 = print all */
 };
