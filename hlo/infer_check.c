@@ -96,13 +96,11 @@ static bool check_broadcast(const struct instruction *instruction, struct error 
                    dimensions.count, from->rank);
         return false;
     }
+    /* XLA's verifier lets two dimensions go to one; its builder and StableHLO do not. */
+    if (!infer_dimensions_ok(instruction, dimensions, to->rank, "dimensions", err)) {
+        return false;
+    }
     for (int i = 0; i < from->rank; i++) {
-        /* XLA lets two dimensions go to one: the result is the diagonal. */
-        if (dimensions.values[i] < 0 || dimensions.values[i] >= to->rank) {
-            infer_fail(instruction, err, "dimensions holds %lld, which is out of the range of %s",
-                       (long long)dimensions.values[i], shape_text(to));
-            return false;
-        }
         if (from->dimensions[i] != to->dimensions[dimensions.values[i]] &&
             from->dimensions[i] != DIMENSION_UNBOUNDED &&
             to->dimensions[dimensions.values[i]] != DIMENSION_UNBOUNDED) {

@@ -419,8 +419,11 @@ const struct shape *infer_gather(const struct instruction *instruction, struct e
                               "dimension %lld is a batching dimension and another one too",
                               (long long)batching.values[i]);
         }
-        if (index_batching.values[i] == vector) {
-            return infer_fail(instruction, err, "index_vector_dim is a batching dimension too");
+        /* XLA lets sizes differ, but then says nothing of what lies beyond; StableHLO refuses. */
+        if (index_batching.values[i] == vector ||
+            operand->dimensions[batching.values[i]] !=
+                indices->dimensions[index_batching.values[i]]) {
+            return infer_fail(instruction, err, "batching dimensions differ in size");
         }
     }
     for (int i = 0; i < operand->rank; i++) {
@@ -496,7 +499,9 @@ static bool scatter_fits(const struct instruction *instruction, const struct sha
     }
     for (int i = 0; i < batching.count; i++) {
         if (infer_contains(inserted, batching.values[i]) ||
-            infer_contains(map, batching.values[i]) || index_batching.values[i] == vector) {
+            infer_contains(map, batching.values[i]) || index_batching.values[i] == vector ||
+            operand->dimensions[batching.values[i]] !=
+                indices->dimensions[index_batching.values[i]]) {
             infer_fail(instruction, err, "batching dimension %lld does not fit",
                        (long long)batching.values[i]);
             return false;

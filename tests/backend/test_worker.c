@@ -225,7 +225,7 @@ END_TEST
 START_TEST(memory_is_poisoned)
 {
     for (int poison = 0; poison < 2; poison++) {
-        char uri[8192];
+        char uri[8192 + 64];
         struct error err = {0};
         struct backend_options settings = {.timeout = 20, .poison = poison};
         snprintf(uri, sizeof(uri), "pjrt:%s?behave=leftovers", plugin_path("fake_plugin"));
