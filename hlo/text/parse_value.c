@@ -306,8 +306,9 @@ static bool parse_origin_tree(struct parser *parser, size_t path, struct text *o
         struct origin_element *element = arena_alloc(parser->arena, sizeof *element);
         stack_push(&parser->scratch, element);
         size_t depth = parser->int_count - path;
-        element->index = (struct ints){
-            (int)depth, arena_copy(parser->arena, parser->ints + path, depth * sizeof(int64_t))};
+        const int64_t *from = depth > 0 ? parser->ints + path : NULL;
+        element->index =
+            (struct ints){(int)depth, arena_copy(parser->arena, from, depth * sizeof(int64_t))};
         if (!parse_original_array(parser, &element->name, &element->array_index)) {
             return false;
         }
