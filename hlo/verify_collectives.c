@@ -135,8 +135,11 @@ static int64_t subgroup_size(const struct instruction *instruction, enum group_m
     case MODE_FLATTENED:
         return has_groups ? first_group_size(groups) : 1;
     default: {
-        int64_t size = has_groups ? first_group_size(groups) : config->replica_count;
-        return mode == MODE_REPLICA ? size : size * config->partition_count;
+        int64_t size = has_groups ? first_group_size(groups) : config->replica_count, all;
+        if (__builtin_mul_overflow(size, config->partition_count, &all)) {
+            all = INT64_MAX;
+        }
+        return mode == MODE_REPLICA ? size : all;
     }
     }
 }
@@ -149,6 +152,9 @@ static void check_sizes(const struct instruction *instruction, enum group_mode m
         return;
     }
     int64_t size = subgroup_size(instruction, mode);
+    if (size < 1) { /* reported elsewhere */
+        return;
+    }
     if (instruction->opcode == OP_ALL_GATHER || instruction->opcode == OP_ALL_GATHER_START ||
         instruction->opcode == OP_REDUCE_SCATTER) {
         int64_t shards = infer_shards(instruction);
@@ -167,6 +173,10 @@ static void check_sizes(const struct instruction *instruction, enum group_mode m
     if (dimensions.count == 0 && instruction->operand_count != size) {
         REPORT("%s has %d operands for groups of %lld devices", instruction->name,
                instruction->operand_count, (long long)size);
+    } else if (dimensions.count == 1 &&
+               (dimensions.values[0] < 0 || dimensions.values[0] >= first->rank)) {
+        REPORT("%s: dimension %lld is out of the range of %s", instruction->name,
+               (long long)dimensions.values[0], shape_text(first));
     } else if (dimensions.count == 1 && first->dimensions[dimensions.values[0]] % size != 0) {
         REPORT("%s: dimension %lld of %s does not divide by %lld", instruction->name,
                (long long)dimensions.values[0], shape_text(first), (long long)size);

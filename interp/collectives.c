@@ -287,9 +287,10 @@ static struct literal *make_result(const struct collective *collective, struct m
 /* --- collective-permute --- */
 
 /* The devices in source_target_pairs, each once, in the order they are named, and the source that
- * sends to this device (a position among them, −1 if none). */
-static bool permute_group(struct evaluation *evaluation, const struct instruction *instruction,
-                          struct group *group, int *source, struct error *err)
+ * sends to this device (a position among them, −1 if none). A pair with a device that does not
+ * exist is no pair. */
+static void permute_group(struct evaluation *evaluation, const struct instruction *instruction,
+                          struct group *group, int *source)
 {
     struct ints pairs = attr_ints(instruction, ATTR_SOURCE_TARGET_PAIRS);
     enum group_mode mode = group_mode_of(instruction);
@@ -301,27 +302,21 @@ static bool permute_group(struct evaluation *evaluation, const struct instructio
     int total = grid_device_count(evaluation);
     int *position = memory_alloc((size_t)total * sizeof *position);
     memset(position, 0xff, (size_t)total * sizeof *position);
-    bool ok = true;
-    for (int i = 0; ok && i < pairs.count; i++) {
-        int device = group_device(evaluation, mode, pairs.values[i]);
-        if (device < 0) {
-            ok = error_set(err, ERROR_INVALID_ARGUMENT,
-                           "%s names %lld, but there are %d replicas and %d partitions",
-                           instruction->name, (long long)pairs.values[i], grid_replicas(evaluation),
-                           grid_partitions(evaluation));
-            break;
+    for (int i = 0; i + 1 < pairs.count; i += 2) {
+        const int ends[2] = {group_device(evaluation, mode, pairs.values[i]),
+                             group_device(evaluation, mode, pairs.values[i + 1])};
+        for (int k = 0; k < 2 && ends[0] >= 0 && ends[1] >= 0; k++) {
+            if (position[ends[k]] < 0) {
+                position[ends[k]] = group->count;
+                group->devices[group->count++] = ends[k];
+            }
         }
-        if (position[device] < 0) {
-            position[device] = group->count;
-            group->devices[group->count++] = device;
-        }
-        if (i % 2 == 1 && device == self) {
-            *source = position[group_device(evaluation, mode, pairs.values[i - 1])];
+        if (ends[0] >= 0 && ends[1] == self) {
+            *source = position[ends[0]];
         }
     }
-    group->position = ok ? position[self] : -1;
+    group->position = position[self];
     free(position);
-    return ok;
 }
 
 /* A device that nobody sends to gets zeros. */
@@ -337,10 +332,7 @@ static struct literal *eval_permute(struct evaluation *evaluation,
     struct group group;
     int source;
     struct literal *result = NULL;
-    if (!permute_group(evaluation, instruction, &group, &source, err)) {
-        group_finish(&group);
-        return NULL;
-    }
+    permute_group(evaluation, instruction, &group, &source);
     if (group.position < 0) {
         group_finish(&group);
         return literal_zero(shape, err);
@@ -369,6 +361,22 @@ static struct literal *eval_permute(struct evaluation *evaluation,
 
 /* --- the ops --- */
 
+/* Whether the op has a meaning when some devices of its group do not exist: it has where each
+ * device adds its part and none has a place of its own. XLA's CPU runs the all-reduce of a module
+ * for one device whatever groups it names. */
+static bool bears_absence(enum opcode opcode)
+{
+    switch (opcode) {
+    case OP_ALL_REDUCE:
+    case OP_ALL_REDUCE_START:
+    case OP_ALL_GATHER:
+    case OP_ALL_GATHER_START:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static struct literal *eval_in_group(struct evaluation *evaluation,
                                      const struct instruction *instruction,
                                      struct operands *operands, const struct shape *shape,
@@ -388,6 +396,14 @@ static struct literal *eval_in_group(struct evaluation *evaluation,
         }
         error_set(err, ERROR_INVALID_ARGUMENT, "replica %d, partition %d is in no group",
                   evaluation->replica, evaluation->partition);
+        return NULL;
+    }
+    if (group.absent && !bears_absence(instruction->opcode)) {
+        error_set(err, ERROR_INVALID_ARGUMENT,
+                  "a group of %s names devices that do not exist: there are %d replicas and %d "
+                  "partitions",
+                  instruction->name, grid_replicas(evaluation), grid_partitions(evaluation));
+        group_finish(&group);
         return NULL;
     }
     struct meeting *meeting = grid_meet(evaluation, instruction, collective_channel(instruction),

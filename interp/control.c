@@ -135,31 +135,35 @@ struct literal *eval_after_all(struct evaluation *evaluation, const struct instr
 
 /* --- calls --- */
 
-/* Calls with the operands from `first` on as arguments. */
+/* Calls with the first `count` operands as arguments. */
 static struct literal *call_with_operands(struct evaluation *evaluation,
                                           const struct computation *computation,
-                                          struct operands *operands, struct error *err)
+                                          struct operands *operands, int count, struct error *err)
 {
     struct literal *few[16], **arguments = few;
-    if (operands->count > 16) {
-        arguments = memory_alloc((size_t)operands->count * sizeof *arguments);
+    if (count > 16) {
+        arguments = memory_alloc((size_t)count * sizeof *arguments);
     }
-    for (int i = 0; i < operands->count; i++) {
+    for (int i = 0; i < count; i++) {
         arguments[i] = operand_pass(operands, i);
     }
-    struct literal *result =
-        eval_computation(evaluation, computation, arguments, operands->count, err);
+    struct literal *result = eval_computation(evaluation, computation, arguments, count, err);
     if (arguments != few) {
         free(arguments);
     }
     return result;
 }
 
-/* call and fusion. */
+/* call and fusion. A fusion may have more operands than its body has parameters. */
 struct literal *eval_call(struct evaluation *evaluation, const struct instruction *instruction,
                           struct operands *operands, struct error *err)
 {
-    return call_with_operands(evaluation, instruction->called[0], operands, err);
+    const struct computation *computation = instruction->called[0];
+    int count = operands->count;
+    if (instruction->opcode == OP_FUSION && count > computation->parameter_count) {
+        count = computation->parameter_count;
+    }
+    return call_with_operands(evaluation, computation, operands, count, err);
 }
 
 /* 1 or 0, −1 on failure. Takes nothing. */
@@ -280,7 +284,8 @@ struct literal *eval_async_start(struct evaluation *evaluation,
     const struct shape *shape = instruction->shape;
     struct literal **elements = memory_alloc((size_t)shape->count * sizeof *elements);
     elements[0] = operand_tuple(shape->elements[0], operands);
-    elements[1] = call_with_operands(evaluation, instruction->called[0], operands, err);
+    elements[1] =
+        call_with_operands(evaluation, instruction->called[0], operands, operands->count, err);
     struct literal *result = NULL;
     if (elements[1] != NULL) {
         result = start_tuple(shape, elements, 2, err);

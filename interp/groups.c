@@ -265,10 +265,9 @@ static int64_t id_count(const struct evaluation *evaluation, enum group_mode mod
     }
 }
 
-/* Fills in the devices of ids[0 .. count). */
-static bool fill_group(const struct evaluation *evaluation, const struct instruction *instruction,
-                       enum group_mode mode, const int64_t *ids, int64_t count, struct group *group,
-                       struct error *err)
+/* Fills in the devices of ids[0 .. count); those that do not exist are left out. */
+static void fill_group(const struct evaluation *evaluation, enum group_mode mode,
+                       const int64_t *ids, int64_t count, struct group *group)
 {
     bool both = mode == GROUP_CROSS_REPLICA_AND_PARTITION;
     int each = both ? grid_partitions(evaluation) : 1;
@@ -276,12 +275,8 @@ static bool fill_group(const struct evaluation *evaluation, const struct instruc
     int self = grid_device(evaluation);
     for (int64_t i = 0; i < count; i++) {
         if (ids[i] < 0 || ids[i] >= id_count(evaluation, mode)) {
-            group_finish(group);
-            return error_set(err, ERROR_INVALID_ARGUMENT,
-                             "a group of %s names %lld, but there are %d replicas and %d "
-                             "partitions",
-                             instruction->name, (long long)ids[i], grid_replicas(evaluation),
-                             grid_partitions(evaluation));
+            group->absent = true;
+            continue;
         }
         for (int p = 0; p < each; p++) {
             int device =
@@ -292,7 +287,6 @@ static bool fill_group(const struct evaluation *evaluation, const struct instruc
             group->devices[group->count++] = device;
         }
     }
-    return true;
 }
 
 bool group_find(struct evaluation *evaluation, const struct instruction *instruction,
@@ -315,18 +309,18 @@ bool group_find(struct evaluation *evaluation, const struct instruction *instruc
                          instruction->name);
     }
     int64_t self = own_id(evaluation, mode);
-    for (int64_t g = 0; ok && g < list.group_count; g++) {
+    for (int64_t g = 0; g < list.group_count; g++) {
         for (int64_t i = list.starts[g]; i < list.starts[g + 1]; i++) {
             if (list.ids[i] == self) {
-                ok = fill_group(evaluation, instruction, mode, list.ids + list.starts[g],
-                                list.starts[g + 1] - list.starts[g], group, err);
+                fill_group(evaluation, mode, list.ids + list.starts[g],
+                           list.starts[g + 1] - list.starts[g], group);
                 g = list.group_count;
                 break;
             }
         }
     }
     id_list_finish(&list);
-    return ok;
+    return true;
 }
 
 void group_finish(struct group *group)

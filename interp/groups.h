@@ -23,9 +23,10 @@ struct group {
     int count;
     int *devices; /* heap */
     int position; /* of this device; −1: it is in no group, count is 0 */
+    bool absent;  /* the group names devices that do not exist, too */
 };
 
-/* By replica_groups. False with *err when a group names a device that does not exist. */
+/* By replica_groups. False with *err when they are inconsistent. */
 bool group_find(struct evaluation *evaluation, const struct instruction *instruction,
                 struct group *group, struct error *err);
 void group_finish(struct group *group);

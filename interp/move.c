@@ -39,7 +39,8 @@ struct literal *eval_broadcast(struct evaluation *evaluation, const struct instr
     walk_strides(from->rank, from->dimensions, from_strides);
     walk_strides(to->rank, to->dimensions, to_strides);
     for (int d = 0; d < from->rank; d++) {
-        source[dimensions.values[d]] = from->dimensions[d] == 1 ? 0 : from_strides[d];
+        /* Dimensions that go to one dimension run along together: a diagonal. */
+        source[dimensions.values[d]] += from->dimensions[d] == 1 ? 0 : from_strides[d];
     }
     struct walk walk;
     walk_begin(&walk);

@@ -319,9 +319,55 @@ START_TEST(test_one_device)
                          "use_global_device_ids=true, to_apply=add\n"
                          "  ROOT t = (s32[2], s32[2]) tuple(i, g) }\n",
                     "s32[2] {3, 4}", NULL, NULL, NULL, "(s32[2], s32[2]) ({3, 4}, {0, 0})");
+}
+END_TEST
+
+/* Groups and pairs that name devices that do not exist: as if they did not name them. XLA's CPU has
+ * it so for all-reduce and collective-permute on one device, the only count for which the verifier
+ * lets it pass; on more, the same rule. */
+START_TEST(test_absent_devices)
+{
+    static const char *const reduced[] = {"s32[1] {5}", "s32[1] {2}", "s32[1] {5}"};
+    check_all_reduce("replica_groups={{0,2,4,6},{1,3,5,7}}", 3, 1, reduced);
+    check_all_reduce("replica_groups={{6,4,2,0},{7,5,3,1}}, channel_id=1, "
+                     "use_global_device_ids=true",
+                     1, 3, reduced);
+    static const char *const whole[] = {"s32[1] {3}", "s32[1] {3}"};
+    check_all_reduce("replica_groups={{0,7}}, channel_id=1", 1, 2, whole);
+    static const char *const moved[] = {"s32[1] {0}", "s32[1] {1}", "s32[1] {2}"};
+    check_devices(HEAD "ENTRY e { x = s32[1] parameter(0)\n"
+                       "  ROOT p = s32[1] collective-permute(x), "
+                       "source_target_pairs={{3,0},{0,1},{1,2},{2,3}} }\n",
+                  3, 1, powers, moved);
+    check_evaluates(HEAD "ENTRY e { x = s32[2] parameter(0)\n"
+                         "  a = s32[2] all-reduce-start(x), channel_id=1, "
+                         "replica_groups={{1,0},{2,3}}, use_global_device_ids=true, to_apply=add\n"
+                         "  b = s32[2] all-reduce-done(a)\n"
+                         "  c = (s32[2], s32[2]) collective-permute-start(x), "
+                         "source_target_pairs={{0,1},{1,2}}\n"
+                         "  d = s32[2] collective-permute-done(c)\n"
+                         "  ROOT t = (s32[2], s32[2]) tuple(b, d) }\n",
+                    "s32[2] {3, 4}", NULL, NULL, NULL, "(s32[2], s32[2]) ({3, 4}, {0, 0})");
+    /* Nobody fills the places of those who are not there. */
+    struct module *module =
+        read_module("HloModule m\nENTRY e { x = s32[2] parameter(0)\n"
+                    "  ROOT g = s32[4] all-gather(x), replica_groups={{0,1}}, dimensions={0} }\n");
+    struct error err = {0};
+    struct literal *result = evaluate_module(module, "s32[2] {3, 4}", NULL, NULL, NULL, NULL, &err);
+    ck_assert_msg(result != NULL, "%s", err.message);
+    for (int i = 0; i < 4; i++) {
+        ck_assert_int_eq(literal_is_unspecified(result, i), i >= 2);
+        ck_assert_int_eq(literal_get_int(result, i), i < 2 ? 3 + i : 0);
+    }
+    literal_release(result);
+    module_destroy(module);
+    /* Where each device has a place of its own the rest does not do. */
     check_fails(HEAD "ENTRY e { x = s32[2] parameter(0)\n"
-                     "  ROOT a = s32[2] all-reduce(x), replica_groups={{0,1}}, to_apply=add }\n",
-                "s32[2] {3, 4}", NULL, NULL, ERROR_INVALID_ARGUMENT, "names 1");
+                     "  ROOT a = s32[2] all-to-all(x), replica_groups={{0,1}}, dimensions={0} }\n",
+                "s32[2] {3, 4}", NULL, NULL, ERROR_INVALID_ARGUMENT, "do not exist");
+    check_fails(HEAD "ENTRY e { x = s32[2] parameter(0)\n"
+                     "  ROOT a = s32[2] all-reduce(x), replica_groups={{1}}, to_apply=add }\n",
+                "s32[2] {3, 4}", NULL, NULL, ERROR_INVALID_ARGUMENT, "in no group");
 }
 END_TEST
 
@@ -399,6 +445,7 @@ int main(void)
     tcase_add_test(tests, test_start_done);
     tcase_add_test(tests, test_in_loop);
     tcase_add_test(tests, test_one_device);
+    tcase_add_test(tests, test_absent_devices);
     tcase_add_test(tests, test_deadlock);
     tcase_add_test(tests, test_failure_elsewhere);
     tcase_add_test(tests, test_mismatch);

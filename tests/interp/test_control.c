@@ -17,6 +17,35 @@ START_TEST(test_call_and_fusion)
                     "ENTRY e { p = s32[2] parameter(0) q = s32[2] parameter(1)\n"
                     "  ROOT r = s32[2] fusion(p, q), kind=kLoop, calls=inner }\n",
                     "s32[2] {1, 2}", "s32[2] {10, 20}", NULL, NULL, "s32[2] {19, 38}");
+    /* An operand more than the body takes: one that lives on, and one that dies there. */
+    check_evaluates("HloModule m\n"
+                    "inner { a = s32[2] parameter(0) ROOT r = s32[2] negate(a) }\n"
+                    "ENTRY e { p = s32[2] parameter(0) q = s32[2] add(p, p)\n"
+                    "  f = s32[2] fusion(q, p), kind=kLoop, calls=inner\n"
+                    "  ROOT r = s32[2] fusion(f, q), kind=kLoop, calls=inner }\n",
+                    "s32[2] {1, 2}", NULL, NULL, NULL, "s32[2] {2, 4}");
+    check_fails("HloModule m\n"
+                "inner { a = s32[2] parameter(0) ROOT r = s32[2] negate(a) }\n"
+                "ENTRY e { p = s32[2] parameter(0) ROOT r = s32[2] call(p, p), to_apply=inner }\n",
+                "s32[2] {1, 2}", NULL, NULL, ERROR_INVALID_ARGUMENT, "wants 1 arguments, not 2");
+}
+END_TEST
+
+/* A reducer whose root is a tuple of one gives a tuple of one. */
+START_TEST(test_tuple_of_one)
+{
+    check_evaluates("HloModule m\n"
+                    "add { a = s32[] parameter(0) b = s32[] parameter(1) s = s32[] add(a, b)\n"
+                    "  ROOT t = (s32[]) tuple(s) }\n"
+                    "odd { a = s32[] parameter(0) b = s32[] parameter(1) d = s32[] add(a, a)\n"
+                    "  s = s32[] add(d, b) ROOT t = (s32[]) tuple(s) }\n"
+                    "ENTRY e { x = s32[2,3] parameter(0) z = s32[] parameter(1)\n"
+                    "  r = (s32[2]) reduce(x, z), dimensions={1}, to_apply=add\n"
+                    "  o = (s32[2]) reduce(x, z), dimensions={1}, to_apply=odd\n"
+                    "  g = s32[2] get-tuple-element(r), index=0 n = s32[2] negate(g)\n"
+                    "  ROOT t = (s32[2], (s32[2]), (s32[2])) tuple(n, r, o) }\n",
+                    "s32[2,3] {{1, 2, 3}, {4, 5, 6}}", "s32[] 10", NULL, NULL,
+                    "(s32[2], (s32[2]), (s32[2])) ({-16, -25}, ({16, 25}), ({91, 112}))");
 }
 END_TEST
 
@@ -415,6 +444,7 @@ int main(void)
     TCase *tests = tcase_create("control");
     tcase_add_checked_fixture(tests, setup, NULL);
     tcase_add_test(tests, test_call_and_fusion);
+    tcase_add_test(tests, test_tuple_of_one);
     tcase_add_test(tests, test_while);
     tcase_add_test(tests, test_while_limits);
     tcase_add_test(tests, test_conditional);

@@ -40,6 +40,8 @@ START_TEST(test_spec_examples)
 {
     check_op("broadcast(p0), dimensions={2,1}", "s32[2,3,2]", "s32[2,3] {{1, 2, 3}, {4, 5, 6}}",
              NULL, NULL, "s32[2,3,2] {{{1, 4}, {2, 5}, {3, 6}}, {{1, 4}, {2, 5}, {3, 6}}}");
+    check_op("broadcast(p0), dimensions={0,0}", "s32[2,3]", "s32[2,2] {{1, 2}, {3, 4}}", NULL, NULL,
+             "s32[2,3] {{1, 1, 1}, {4, 4, 4}}");
     check_op("broadcast(p0), dimensions={}", "bf16[2,2]", "bf16[] 3", NULL, NULL,
              "bf16[2,2] {{3, 3}, {3, 3}}");
     check_op("concatenate(p0, p1), dimensions={0}", "s64[4,2]", "s64[3,2] {{1, 2}, {3, 4}, {5, 6}}",
