@@ -62,7 +62,7 @@ enum lane lane_of(enum type type)
             return LANE_U64;
         }
     case KIND_FLOAT:
-        return type == TYPE_F32 ? LANE_F32 : LANE_F64;
+        return type == TYPE_F32 ? LANE_F32 : type == TYPE_BF16 ? LANE_BF16 : LANE_F64;
     default:
         return LANE_COMPLEX;
     }
@@ -80,7 +80,8 @@ int lane_bytes(enum lane lane)
 
 bool lane_is_native(enum type type)
 {
-    return !type_is_complex(type) && (!type_is_float(type) || type == TYPE_F32 || type == TYPE_F64);
+    return !type_is_complex(type) &&
+           (!type_is_float(type) || type == TYPE_F32 || type == TYPE_F64 || type == TYPE_BF16);
 }
 
 enum type lane_bits_type(enum type type)

@@ -1,8 +1,8 @@
 /* The lanes engine: arithmetic on strips of values.
  *
  * A strip holds the values of up to LANE_STRIP elements of one HLO type in one of five compute
- * classes: pred, signed, unsigned, float, complex (lanes.def). Integers, f32 and f64 are computed
- * with as they are stored; so a strip may be the literal's own memory, of any length. Narrower
+ * classes: pred, signed, unsigned, float, complex (lanes.def). Integers, f32, f64 and bf16 are held
+ * as they are stored; so a strip may be the literal's own memory, of any length. Other narrow
  * floats are doubles while they are computed with, complex numbers two arrays of doubles. A type
  * says how to load, round and store; an operation is one line per class in scalar.def.
  *

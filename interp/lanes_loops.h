@@ -116,8 +116,23 @@ VECTOR_INLINE double number_f64(double value)
     return value == value ? value : f64_of_bits(UINT64_C(0x7ff8) << 48);
 }
 
+/* bf16 is the upper half of f32; rounding is to nearest, ties to even. */
+VECTOR_INLINE float f32_of_bf16(uint16_t bits)
+{
+    return f32_of_bits((uint32_t)bits << 16);
+}
+VECTOR_INLINE uint16_t bf16_of_f32(float value)
+{
+    uint32_t bits = bits_of_f32(value);
+    bits += 0x7fff + (bits >> 16 & 1);
+    return (uint16_t)(value == value ? bits >> 16 : 0x7fc0);
+}
+
 /* --- One function per row of scalar.def and type of strip. -------------------------------------
  */
+
+/* A value that is computed with as it is stored. */
+#define PLAIN(value) (value)
 
 #define LOOP_BEGIN(name, type, wide)                                                  \
     static void name(const struct lane_step *step, void *out_, const void *const *in, \
@@ -129,57 +144,68 @@ VECTOR_INLINE double number_f64(double value)
         const W mask = (W)(~UINT64_C(0) >> (64 - bits));                              \
         (void)bits;                                                                   \
         (void)mask;
-#define LOOP_UNARY(name, type, wide, value) \
-    LOOP_BEGIN(name, type, wide)            \
-    const T *as = in[0];                    \
-    T *out = out_;                          \
-    LANE_LOOP                               \
-    for (int64_t i = 0; i < count; i++) {   \
-        const T a = as[i];                  \
-        (void)a;                            \
-        out[i] = (T)(value);                \
-    }                                       \
+#define LOOP_UNARY(name, storage, type, wide, load, store, value) \
+    LOOP_BEGIN(name, type, wide)                                  \
+    const storage *as = in[0];                                    \
+    storage *out = out_;                                          \
+    LANE_LOOP                                                     \
+    for (int64_t i = 0; i < count; i++) {                         \
+        const T a = load(as[i]);                                  \
+        (void)a;                                                  \
+        out[i] = store((T)(value));                               \
+    }                                                             \
     }
-#define LOOP_BINARY(name, type, wide, value) \
-    LOOP_BEGIN(name, type, wide)             \
-    const T *as = in[0], *bs = in[1];        \
-    T *out = out_;                           \
-    LANE_LOOP                                \
-    for (int64_t i = 0; i < count; i++) {    \
-        const T a = as[i], b = bs[i];        \
-        out[i] = (T)(value);                 \
-    }                                        \
+#define LOOP_BINARY(name, storage, type, wide, load, store, value) \
+    LOOP_BEGIN(name, type, wide)                                   \
+    const storage *as = in[0], *bs = in[1];                        \
+    storage *out = out_;                                           \
+    LANE_LOOP                                                      \
+    for (int64_t i = 0; i < count; i++) {                          \
+        const T a = load(as[i]), b = load(bs[i]);                  \
+        out[i] = store((T)(value));                                \
+    }                                                              \
     }
-#define LOOP_TERNARY(name, type, wide, value)      \
-    LOOP_BEGIN(name, type, wide)                   \
-    const T *as = in[0], *bs = in[1], *cs = in[2]; \
-    T *out = out_;                                 \
-    LANE_LOOP                                      \
-    for (int64_t i = 0; i < count; i++) {          \
-        const T a = as[i], b = bs[i], c = cs[i];   \
-        out[i] = (T)(value);                       \
-    }                                              \
+#define LOOP_TERNARY(name, storage, type, wide, load, store, value) \
+    LOOP_BEGIN(name, type, wide)                                    \
+    const storage *as = in[0], *bs = in[1], *cs = in[2];            \
+    storage *out = out_;                                            \
+    LANE_LOOP                                                       \
+    for (int64_t i = 0; i < count; i++) {                           \
+        const T a = load(as[i]), b = load(bs[i]), c = load(cs[i]);  \
+        out[i] = store((T)(value));                                 \
+    }                                                               \
     }
 
-/* Which strips a class has; `each` is called with id, C type and wide type. */
-#define STRIPS_PRED(each, ...) each(PRED, uint8_t, uint32_t, __VA_ARGS__)
-#define STRIPS_SIGNED(each, ...)                                                      \
-    each(S8, int8_t, uint32_t, __VA_ARGS__) each(S16, int16_t, uint32_t, __VA_ARGS__) \
-        each(S32, int32_t, uint32_t, __VA_ARGS__) each(S64, int64_t, uint64_t, __VA_ARGS__)
-#define STRIPS_UNSIGNED(each, ...)                                                      \
-    each(U8, uint8_t, uint32_t, __VA_ARGS__) each(U16, uint16_t, uint32_t, __VA_ARGS__) \
-        each(U32, uint32_t, uint32_t, __VA_ARGS__) each(U64, uint64_t, uint64_t, __VA_ARGS__)
-#define STRIPS_FLOAT(each, ...) \
-    each(F32, float, uint32_t, __VA_ARGS__) each(F64, double, uint64_t, __VA_ARGS__)
+/* Which strips a class has; `each` is called with id, C types in memory and while computed with,
+ * wide type, and how one becomes the other. */
+#define STRIPS_PRED(each, ...) each(PRED, uint8_t, uint8_t, uint32_t, PLAIN, PLAIN, __VA_ARGS__)
+#define STRIPS_SIGNED(each, ...)                                             \
+    each(S8, int8_t, int8_t, uint32_t, PLAIN, PLAIN, __VA_ARGS__)            \
+        each(S16, int16_t, int16_t, uint32_t, PLAIN, PLAIN, __VA_ARGS__)     \
+            each(S32, int32_t, int32_t, uint32_t, PLAIN, PLAIN, __VA_ARGS__) \
+                each(S64, int64_t, int64_t, uint64_t, PLAIN, PLAIN, __VA_ARGS__)
+#define STRIPS_UNSIGNED(each, ...)                                             \
+    each(U8, uint8_t, uint8_t, uint32_t, PLAIN, PLAIN, __VA_ARGS__)            \
+        each(U16, uint16_t, uint16_t, uint32_t, PLAIN, PLAIN, __VA_ARGS__)     \
+            each(U32, uint32_t, uint32_t, uint32_t, PLAIN, PLAIN, __VA_ARGS__) \
+                each(U64, uint64_t, uint64_t, uint64_t, PLAIN, PLAIN, __VA_ARGS__)
+#define STRIPS_WIDE_FLOAT(each, ...)                             \
+    each(F32, float, float, uint32_t, PLAIN, PLAIN, __VA_ARGS__) \
+        each(F64, double, double, uint64_t, PLAIN, PLAIN, __VA_ARGS__)
+#define STRIPS_BF16_BITS(each, ...) \
+    each(BF16, uint16_t, uint16_t, uint32_t, PLAIN, PLAIN, __VA_ARGS__)
+#define STRIPS_FLOAT(each, ...)          \
+    STRIPS_WIDE_FLOAT(each, __VA_ARGS__) \
+    each(BF16, uint16_t, float, uint32_t, f32_of_bf16, bf16_of_f32, __VA_ARGS__)
 
-#define EACH_UNARY(strip, type, wide, opcode, ...) \
-    LOOP_UNARY(NAME(unary_##opcode##_##strip), type, wide, __VA_ARGS__)
+#define EACH_UNARY(strip, storage, type, wide, load, store, opcode, ...) \
+    LOOP_UNARY(NAME(unary_##opcode##_##strip), storage, type, wide, load, store, __VA_ARGS__)
 #define UNARY(opcode, class, ...) STRIPS_##class(EACH_UNARY, opcode, __VA_ARGS__)
-#define EACH_BINARY(strip, type, wide, opcode, ...) \
-    LOOP_BINARY(NAME(binary_##opcode##_##strip), type, wide, __VA_ARGS__)
+#define EACH_BINARY(strip, storage, type, wide, load, store, opcode, ...) \
+    LOOP_BINARY(NAME(binary_##opcode##_##strip), storage, type, wide, load, store, __VA_ARGS__)
 #define BINARY(opcode, class, ...) STRIPS_##class(EACH_BINARY, opcode, __VA_ARGS__)
-#define EACH_TERNARY(strip, type, wide, opcode, ...) \
-    LOOP_TERNARY(NAME(ternary_##opcode##_##strip), type, wide, __VA_ARGS__)
+#define EACH_TERNARY(strip, storage, type, wide, load, store, opcode, ...) \
+    LOOP_TERNARY(NAME(ternary_##opcode##_##strip), storage, type, wide, load, store, __VA_ARGS__)
 #define TERNARY(opcode, class, ...) STRIPS_##class(EACH_TERNARY, opcode, __VA_ARGS__)
 #include "interp/scalar.def"
 #undef EACH_UNARY
@@ -190,28 +216,30 @@ VECTOR_INLINE double number_f64(double value)
 /* --- Comparisons. ------------------------------------------------------------------------------
  */
 
-#define LOOP_COMPARE(name, type, condition)                                           \
+#define LOOP_COMPARE(name, storage, type, load, condition)                            \
     static void name(const struct lane_step *step, void *out_, const void *const *in, \
                      int64_t count)                                                   \
     {                                                                                 \
-        const type *as = in[0], *bs = in[1];                                          \
+        const storage *as = in[0], *bs = in[1];                                       \
         uint8_t *out = out_;                                                          \
         (void)step;                                                                   \
         LANE_LOOP                                                                     \
         for (int64_t i = 0; i < count; i++) {                                         \
-            const type a = as[i], b = bs[i];                                          \
+            const type a = load(as[i]), b = load(bs[i]);                              \
             out[i] = condition;                                                       \
         }                                                                             \
     }
-#define LOOPS_COMPARE(strip, type, prefix)                \
-    LOOP_COMPARE(NAME(prefix##_EQ_##strip), type, a == b) \
-    LOOP_COMPARE(NAME(prefix##_NE_##strip), type, a != b) \
-    LOOP_COMPARE(NAME(prefix##_GE_##strip), type, a >= b) \
-    LOOP_COMPARE(NAME(prefix##_GT_##strip), type, a > b)  \
-    LOOP_COMPARE(NAME(prefix##_LE_##strip), type, a <= b) \
-    LOOP_COMPARE(NAME(prefix##_LT_##strip), type, a < b)
-#define LANE(id, c_type, wide, class, bytes) LOOPS_COMPARE(id, c_type, compare)
-#include "interp/lanes.def"
+#define LOOPS_COMPARE(strip, storage, type, wide, load, store, ...)     \
+    LOOP_COMPARE(NAME(compare_EQ_##strip), storage, type, load, a == b) \
+    LOOP_COMPARE(NAME(compare_NE_##strip), storage, type, load, a != b) \
+    LOOP_COMPARE(NAME(compare_GE_##strip), storage, type, load, a >= b) \
+    LOOP_COMPARE(NAME(compare_GT_##strip), storage, type, load, a > b)  \
+    LOOP_COMPARE(NAME(compare_LE_##strip), storage, type, load, a <= b) \
+    LOOP_COMPARE(NAME(compare_LT_##strip), storage, type, load, a < b)
+STRIPS_PRED(LOOPS_COMPARE, )
+STRIPS_SIGNED(LOOPS_COMPARE, )
+STRIPS_UNSIGNED(LOOPS_COMPARE, )
+STRIPS_FLOAT(LOOPS_COMPARE, )
 #undef LOOPS_COMPARE
 #undef LOOP_COMPARE
 
@@ -228,8 +256,8 @@ VECTOR_INLINE double number_f64(double value)
         LANE_LOOP                                                                     \
         for (int64_t i = 0; i < count; i++) {                                         \
             bits_type a = as[i], b = bs[i];                                           \
-            a ^= (a >> sign) & magnitude;                                             \
-            b ^= (b >> sign) & magnitude;                                             \
+            a ^= (bits_type)((a >> sign) & magnitude);                                \
+            b ^= (bits_type)((b >> sign) & magnitude);                                \
             out[i] = a operation b;                                                   \
         }                                                                             \
     }
@@ -242,6 +270,7 @@ VECTOR_INLINE double number_f64(double value)
     LOOP_TOTAL(NAME(total_LT_##strip), type, bits_type, <)
 LOOPS_TOTAL(F32, float, int32_t)
 LOOPS_TOTAL(F64, double, int64_t)
+LOOPS_TOTAL(BF16, uint16_t, int16_t)
 #undef LOOPS_TOTAL
 #undef LOOP_TOTAL
 
@@ -268,8 +297,9 @@ LOOP_SELECT(4, uint32_t)
 LOOP_SELECT(8, uint64_t)
 #undef LOOP_SELECT
 
-LOOP_UNARY(NAME(wrap_S8), int8_t, uint32_t, (T)((T)((W)a << (8 - bits)) >> (8 - bits)))
-LOOP_UNARY(NAME(wrap_U8), uint8_t, uint32_t, (T)((W)a &mask))
+LOOP_UNARY(NAME(wrap_S8), int8_t, int8_t, uint32_t, PLAIN, PLAIN,
+           (T)((T)((W)a << (8 - bits)) >> (8 - bits)))
+LOOP_UNARY(NAME(wrap_U8), uint8_t, uint8_t, uint32_t, PLAIN, PLAIN, (T)((W)a &mask))
 
 static void NAME(is_finite_F32)(const struct lane_step *step, void *out_, const void *const *in,
                                 int64_t count)
@@ -280,6 +310,17 @@ static void NAME(is_finite_F32)(const struct lane_step *step, void *out_, const 
     LANE_LOOP
     for (int64_t i = 0; i < count; i++) {
         out[i] = (as[i] & 0x7f800000) != 0x7f800000;
+    }
+}
+static void NAME(is_finite_BF16)(const struct lane_step *step, void *out_, const void *const *in,
+                                 int64_t count)
+{
+    const uint16_t *as = in[0];
+    uint8_t *out = out_;
+    (void)step;
+    LANE_LOOP
+    for (int64_t i = 0; i < count; i++) {
+        out[i] = (as[i] & 0x7f80) != 0x7f80;
     }
 }
 static void NAME(is_finite_F64)(const struct lane_step *step, void *out_, const void *const *in,
@@ -295,7 +336,7 @@ static void NAME(is_finite_F64)(const struct lane_step *step, void *out_, const 
 }
 
 /* Results of exact.h as strips: every NaN the same one. */
-LOOP_UNARY(NAME(number_F64), double, uint64_t, NUMBER(a))
+LOOP_UNARY(NAME(number_F64), double, double, uint64_t, PLAIN, PLAIN, NUMBER(a))
 static void NAME(number_F32)(const struct lane_step *step, void *out_, const void *const *in,
                              int64_t count)
 {
@@ -311,85 +352,91 @@ static void NAME(number_F32)(const struct lane_step *step, void *out_, const voi
 /* --- Conversions. ------------------------------------------------------------------------------
  */
 
-#define LOOP_CONVERT(from, from_type, to, to_type, value)                             \
-    static void NAME(convert_##from##_##to)(const struct lane_step *step, void *out_, \
-                                            const void *const *in, int64_t count)     \
-    {                                                                                 \
-        typedef from_type F;                                                          \
-        typedef to_type T;                                                            \
-        const F *as = in[0];                                                          \
-        T *out = out_;                                                                \
-        (void)step;                                                                   \
-        LANE_LOOP                                                                     \
-        for (int64_t i = 0; i < count; i++) {                                         \
-            const F a = as[i];                                                        \
-            out[i] = value;                                                           \
-        }                                                                             \
+#define LOOP_CONVERT(from, from_storage, from_type, load, to, to_storage, to_type, store, value) \
+    static void NAME(convert_##from##_##to)(const struct lane_step *step, void *out_,            \
+                                            const void *const *in, int64_t count)                \
+    {                                                                                            \
+        typedef from_type F;                                                                     \
+        typedef to_type T;                                                                       \
+        const from_storage *as = in[0];                                                          \
+        to_storage *out = out_;                                                                  \
+        (void)step;                                                                              \
+        LANE_LOOP                                                                                \
+        for (int64_t i = 0; i < count; i++) {                                                    \
+            const F a = load(as[i]);                                                             \
+            out[i] = store((T)(value));                                                          \
+        }                                                                                        \
     }
 /* Truncates; saturates at the ends of the integer type of step->bits bits; NaN gives 0. */
-#define LOOP_CONVERT_SATURATE(from, from_type, to, to_type, is_signed)                \
-    static void NAME(convert_##from##_##to)(const struct lane_step *step, void *out_, \
-                                            const void *const *in, int64_t count)     \
-    {                                                                                 \
-        typedef from_type F;                                                          \
-        typedef to_type T;                                                            \
-        const F *as = in[0];                                                          \
-        T *out = out_;                                                                \
-        const int digits = step->bits - (is_signed ? 1 : 0);                          \
-        const F beyond = digits == 0 ? 1 : 2 * (F)(UINT64_C(1) << (digits - 1));      \
-        const F below = is_signed ? -beyond : (F)0;                                   \
-        const T most = (T)(digits == 0 ? 0 : ~UINT64_C(0) >> (64 - digits));          \
-        const T least = is_signed ? (T)(-most - 1) : (T)0;                            \
-        LANE_LOOP                                                                     \
-        for (int64_t i = 0; i < count; i++) {                                         \
-            const F a = as[i];                                                        \
-            const F inside = a > below && a < beyond ? a : (F)0;                      \
-            const T whole = (T)inside;                                                \
-            out[i] = a >= beyond ? most : a <= below ? least : whole;                 \
-        }                                                                             \
+#define LOOP_CONVERT_SATURATE(from, from_storage, from_type, load, to, to_type, is_signed) \
+    static void NAME(convert_##from##_##to)(const struct lane_step *step, void *out_,      \
+                                            const void *const *in, int64_t count)          \
+    {                                                                                      \
+        typedef from_type F;                                                               \
+        typedef to_type T;                                                                 \
+        const from_storage *as = in[0];                                                    \
+        T *out = out_;                                                                     \
+        const int digits = step->bits - (is_signed ? 1 : 0);                               \
+        const F beyond = digits == 0 ? 1 : 2 * (F)(UINT64_C(1) << (digits - 1));           \
+        const F below = is_signed ? -beyond : (F)0;                                        \
+        const T most = (T)(digits == 0 ? 0 : ~UINT64_C(0) >> (64 - digits));               \
+        const T least = is_signed ? (T)(-most - 1) : (T)0;                                 \
+        LANE_LOOP                                                                          \
+        for (int64_t i = 0; i < count; i++) {                                              \
+            const F a = load(as[i]);                                                       \
+            const F inside = a > below && a < beyond ? a : (F)0;                           \
+            const T whole = (T)inside;                                                     \
+            out[i] = a >= beyond ? most : a <= below ? least : whole;                      \
+        }                                                                                  \
     }
 
-/* to every strip from one; `class` is the class of `to`. */
-#define CONVERT_PRED(from, from_type, to, to_type) \
-    LOOP_CONVERT(from, from_type, to, to_type, a != 0)
-#define CONVERT_PLAIN(from, from_type, to, to_type) LOOP_CONVERT(from, from_type, to, to_type, (T)a)
-#define CONVERT_TO_SIGNED(from, from_type, to, to_type) \
-    LOOP_CONVERT_SATURATE(from, from_type, to, to_type, true)
-#define CONVERT_TO_UNSIGNED(from, from_type, to, to_type) \
-    LOOP_CONVERT_SATURATE(from, from_type, to, to_type, false)
-#define CONVERT_ROW(from, from_type, signed_to, unsigned_to)                                      \
-    CONVERT_PRED(from, from_type, PRED, uint8_t)                                                  \
-    signed_to(from, from_type, S8, int8_t) signed_to(from, from_type, S16, int16_t)               \
-        signed_to(from, from_type, S32, int32_t) signed_to(from, from_type, S64, int64_t)         \
-            unsigned_to(from, from_type, U8, uint8_t) unsigned_to(from, from_type, U16, uint16_t) \
-                unsigned_to(from, from_type, U32, uint32_t)                                       \
-                    unsigned_to(from, from_type, U64, uint64_t)                                   \
-                        CONVERT_PLAIN(from, from_type, F32, float)                                \
-                            CONVERT_PLAIN(from, from_type, F64, double)
-#define CONVERT_FROM_PRED(id, c_type) CONVERT_ROW(id, c_type, CONVERT_PLAIN, CONVERT_PLAIN)
-#define CONVERT_FROM_SIGNED(id, c_type) CONVERT_ROW(id, c_type, CONVERT_PLAIN, CONVERT_PLAIN)
-#define CONVERT_FROM_UNSIGNED(id, c_type) CONVERT_ROW(id, c_type, CONVERT_PLAIN, CONVERT_PLAIN)
-#define CONVERT_FROM_FLOAT(id, c_type) \
-    CONVERT_ROW(id, c_type, CONVERT_TO_SIGNED, CONVERT_TO_UNSIGNED)
-#define LANE(id, c_type, wide, class, bytes) CONVERT_FROM_##class(id, c_type)
-#include "interp/lanes.def"
+/* From one strip to each; integers saturate (`signed`, `unsigned`) where they come from floats. To
+ * bf16 only what f32 holds exactly and bf16 itself: others are rounded twice that way
+ * (lanes_steps.c). */
+#define CONVERT_PLAIN(from, from_storage, from_type, load, to, to_type, is_signed) \
+    LOOP_CONVERT(from, from_storage, from_type, load, to, to_type, to_type, PLAIN, a)
+#define CONVERT_ROW(integers, from, from_storage, from_type, load)                                 \
+    LOOP_CONVERT(from, from_storage, from_type, load, PRED, uint8_t, uint8_t, PLAIN, a != 0)       \
+    integers(from, from_storage, from_type, load, S8, int8_t,                                      \
+             true) integers(from, from_storage, from_type, load, S16, int16_t, true)               \
+        integers(from, from_storage, from_type, load, S32, int32_t, true)                          \
+            integers(from, from_storage, from_type, load, S64, int64_t, true)                      \
+                integers(from, from_storage, from_type, load, U8, uint8_t, false)                  \
+                    integers(from, from_storage, from_type, load, U16, uint16_t, false)            \
+                        integers(from, from_storage, from_type, load, U32, uint32_t, false)        \
+                            integers(from, from_storage, from_type, load, U64, uint64_t, false)    \
+                                LOOP_CONVERT(from, from_storage, from_type, load, F32, float,      \
+                                             float, PLAIN, a)                                      \
+                                    LOOP_CONVERT(from, from_storage, from_type, load, F64, double, \
+                                                 double, PLAIN, a)                                 \
+                                        LOOP_CONVERT(from, from_storage, from_type, load, BF16,    \
+                                                     uint16_t, float, bf16_of_f32, a)
+#define CONVERT_INTEGER(strip, storage, type, wide, load, store, ...) \
+    CONVERT_ROW(CONVERT_PLAIN, strip, storage, type, load)
+#define CONVERT_FLOAT(strip, storage, type, wide, load, store, ...) \
+    CONVERT_ROW(LOOP_CONVERT_SATURATE, strip, storage, type, load)
+STRIPS_PRED(CONVERT_INTEGER, )
+STRIPS_SIGNED(CONVERT_INTEGER, )
+STRIPS_UNSIGNED(CONVERT_INTEGER, )
+STRIPS_FLOAT(CONVERT_FLOAT, )
 
 /* --- The table. --------------------------------------------------------------------------------
  */
 
 const struct lane_loops VECTOR_FUNCTION(lane_loops) = {
-#define EACH_UNARY(strip, type, wide, opcode, ...) \
+#define EACH_UNARY(strip, storage, type, wide, load, store, opcode, ...) \
     .unary[OP_##opcode][LANE_##strip] = NAME(unary_##opcode##_##strip),
 #define UNARY(opcode, class, ...) STRIPS_##class(EACH_UNARY, opcode, __VA_ARGS__)
-#define EACH_BINARY(strip, type, wide, opcode, ...) \
+#define EACH_BINARY(strip, storage, type, wide, load, store, opcode, ...) \
     .binary[OP_##opcode][LANE_##strip] = NAME(binary_##opcode##_##strip),
 #define BINARY(opcode, class, ...) STRIPS_##class(EACH_BINARY, opcode, __VA_ARGS__)
-#define EACH_TERNARY(strip, type, wide, opcode, ...) \
+#define EACH_TERNARY(strip, storage, type, wide, load, store, opcode, ...) \
     .clamp[LANE_##strip] = NAME(ternary_##opcode##_##strip),
 #define TERNARY(opcode, class, ...) STRIPS_##class(EACH_TERNARY, opcode, __VA_ARGS__)
 #include "interp/scalar.def"
     .is_finite[LANE_F32] = NAME(is_finite_F32),
     .is_finite[LANE_F64] = NAME(is_finite_F64),
+    .is_finite[LANE_BF16] = NAME(is_finite_BF16),
 #define ENTRY_COMPARE(table, prefix, strip)                         \
     .table[DIRECTION_EQ][LANE_##strip] = NAME(prefix##_EQ_##strip), \
     .table[DIRECTION_NE][LANE_##strip] = NAME(prefix##_NE_##strip), \
@@ -400,6 +447,7 @@ const struct lane_loops VECTOR_FUNCTION(lane_loops) = {
 #define LANE(id, c_type, wide, class, bytes) ENTRY_COMPARE(compare, compare, id)
 #include "interp/lanes.def"
     ENTRY_COMPARE(compare_total, total, F32) ENTRY_COMPARE(compare_total, total, F64)
+        ENTRY_COMPARE(compare_total, total, BF16)
 #define ENTRY_CONVERT(from, to) .convert[LANE_##from][LANE_##to] = NAME(convert_##from##_##to),
 #define LANE(id, c_type, wide, class, bytes) \
     ENTRY_CONVERT(id, PRED)                  \
@@ -412,9 +460,10 @@ const struct lane_loops VECTOR_FUNCTION(lane_loops) = {
     ENTRY_CONVERT(id, U32)                   \
     ENTRY_CONVERT(id, U64)                   \
     ENTRY_CONVERT(id, F32)                   \
-    ENTRY_CONVERT(id, F64)
+    ENTRY_CONVERT(id, F64)                   \
+    ENTRY_CONVERT(id, BF16)
 #include "interp/lanes.def"
-        .select[1] = NAME(select_1),
+            .select[1] = NAME(select_1),
     .select[2] = NAME(select_2),
     .select[4] = NAME(select_4),
     .select[8] = NAME(select_8),

@@ -36,6 +36,7 @@ void lane_copy(enum type type, struct lane_step *step)
 {
     step_init(step, 1, type, type);
     enum lane lane = lane_of(type);
+    lane = lane == LANE_BF16 ? LANE_U16 : lane; /* as bits: a conversion would quiet NaNs */
     step->function = lane == LANE_COMPLEX ? lane_complex_copy : lane_loops()->convert[lane][lane];
 }
 
@@ -132,7 +133,7 @@ static void convert_narrow(const struct lane_step *step, void *out, const void *
     lane_loops()->number[LANE_F64](step, out, &values, count);
 }
 
-/* s64 and u64 to floats narrower than f32: through a double they would be rounded twice. */
+/* Integers of 64 bits to floats narrower than f32: through a double they would be rounded twice. */
 static void convert_s64(const struct lane_step *step, void *out, const void *const *in,
                         int64_t count)
 {
@@ -142,6 +143,35 @@ static void convert_u64(const struct lane_step *step, void *out, const void *con
                         int64_t count)
 {
     exact_from_u64(step->result, in[0], out, count);
+}
+
+/* Likewise to bf16, from all that f32 does not hold: as doubles, rounded when they are stored. */
+static void convert_to_bf16(const struct lane_step *step, void *out, const void *const *in,
+                            int64_t count)
+{
+    const enum lane lane = lane_of(step->operands[0]);
+    double values[LANE_STRIP];
+    for (int64_t first = 0; first < count; first += LANE_STRIP) {
+        int64_t n = count - first < LANE_STRIP ? count - first : LANE_STRIP;
+        const void *from = (const char *)in[0] + first * lane_bytes(lane);
+        if (lane == LANE_S64) {
+            exact_from_s64(TYPE_BF16, from, values, n);
+        } else if (lane == LANE_U64) {
+            exact_from_u64(TYPE_BF16, from, values, n);
+        } else {
+            const void *doubles = values;
+            lane_loops()->convert[lane][LANE_F64](step, values, &from, n);
+            lane_loops()->number[LANE_F64](step, values, &doubles, n);
+        }
+        float_store(TYPE_BF16, values, (uint16_t *)out + first, n);
+    }
+}
+
+/* Does f32 hold every value of the lane? */
+static bool fits_f32(enum lane lane)
+{
+    return lane == LANE_PRED || lane == LANE_S8 || lane == LANE_U8 || lane == LANE_S16 ||
+           lane == LANE_U16 || lane == LANE_F32 || lane == LANE_BF16;
 }
 
 bool lane_convert(enum type from, enum type to, struct lane_step *step)
@@ -159,7 +189,9 @@ bool lane_convert(enum type from, enum type to, struct lane_step *step)
         step->bits = type_bits(to);
         step->round = needs_round(to) && !type_is_float(from);
     }
-    if (needs_round(to) && type_is_float(to) && (from == TYPE_S64 || from == TYPE_U64)) {
+    if (to == TYPE_BF16 && !fits_f32(lane_of(from))) {
+        step->function = convert_to_bf16;
+    } else if (needs_round(to) && type_is_float(to) && (from == TYPE_S64 || from == TYPE_U64)) {
         step->function = from == TYPE_S64 ? convert_s64 : convert_u64;
         step->round = false;
     } else if (type_is_float(from) && type_is_float(to) && needs_round(to)) {
@@ -221,20 +253,40 @@ static bool wider(enum type a, enum type b)
            float_formats[a].exponent_bits > float_formats[b].exponent_bits;
 }
 
-/* The type to compute in. Usually all agree. Mixed precision: a result of f32 or f64 is computed
- * from operands converted to it; a narrower one in f64 and then rounded. */
-static enum type compute_type(const struct instruction *instruction, enum type result)
+/* Mixed precision: is an operand wider than a result that is narrower than f32? Then the operation
+ * is computed in f64 and rounded to the result. Otherwise operands are converted to the result's
+ * type, which holds them. */
+static bool is_narrowing(const struct instruction *instruction)
 {
-    bool same = true, wide = false;
+    enum type result = instruction->shape->type;
+    bool wide = false;
     for (int k = 0; k < instruction->operand_count; k++) {
         enum type type = instruction->operands[k]->shape->type;
-        same = same && type == result;
         wide = wide || (type_is_float(type) && wider(type, result));
     }
-    if (same || !type_is_float(result) || !wide || lane_is_native(result)) {
-        return result;
+    return type_is_float(result) && result != TYPE_F32 && result != TYPE_F64 && wide;
+}
+
+static void narrowing(const struct lane_step *step, void *out, const void *const *in, int64_t count)
+{
+    enum opcode opcode = (enum opcode)step->code[0];
+    struct lane_step compute, convert;
+    if (step->operand_count == 1) {
+        lane_unary(opcode, TYPE_F64, &compute);
+    } else {
+        lane_binary(opcode, TYPE_F64, &compute);
     }
-    return TYPE_F64;
+    lane_convert(TYPE_F64, step->result, &convert);
+    double values[LANE_STRIP];
+    for (int64_t first = 0; first < count; first += LANE_STRIP) {
+        int64_t n = count - first < LANE_STRIP ? count - first : LANE_STRIP;
+        const void *from[2], *doubles = values;
+        for (int k = 0; k < step->operand_count; k++) {
+            from[k] = (const double *)in[k] + first;
+        }
+        lane_run(&compute, values, from, n);
+        lane_run(&convert, (char *)out + first * lane_bytes(lane_of(step->result)), &doubles, n);
+    }
 }
 
 /* The common type of operands whose types are not that of the result. */
@@ -257,16 +309,18 @@ static bool instruction_arithmetic(const struct instruction *instruction, struct
     enum opcode opcode = instruction->opcode;
     enum type result = instruction->shape->type;
     enum type operand = instruction->operands[0]->shape->type;
-    int count = instruction->operand_count;
     bool same_type = !(opcode == OP_IS_FINITE || opcode == OP_COMPLEX || opcode == OP_REAL ||
                        opcode == OP_IMAG || (opcode == OP_ABS && type_is_complex(operand)));
-    enum type type = same_type ? compute_type(instruction, result) : join_type(instruction);
-    if (count == 1 ? !lane_unary(opcode, type, step) : !lane_binary(opcode, type, step)) {
+    bool narrows = same_type && is_narrowing(instruction);
+    enum type type = narrows ? TYPE_F64 : same_type ? result : join_type(instruction);
+    if (instruction->operand_count == 1 ? !lane_unary(opcode, type, step)
+                                        : !lane_binary(opcode, type, step)) {
         return false;
     }
-    if (same_type && type != result) {
+    if (narrows) {
         step->result = result;
-        step->round = true;
+        step->function = narrowing;
+        step->code[0] = (int)opcode;
     }
     return true;
 }

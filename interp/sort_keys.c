@@ -263,6 +263,15 @@ static bool map_floats(const struct sort_key *key, const void *strip, uint64_t *
 {
     int width = sort_key_bits(key);
     bool placed = true;
+    if (key->type == TYPE_BF16) {
+        const uint16_t *values = strip;
+        for (int64_t i = 0; i < count; i++) {
+            uint16_t magnitude = values[i] & 0x7fff;
+            placed = placed && (key->total || magnitude <= 0x7f80);
+            out[i] = ordered(!key->total && magnitude == 0 ? 0 : values[i], 16);
+        }
+        return placed;
+    }
     if (key->type == TYPE_F32) {
         const float *values = strip;
         for (int64_t i = 0; i < count; i++) {

@@ -31,6 +31,11 @@ static void map_strip(const struct job *job, int64_t first, int64_t count, uint6
         for (int64_t i = 0; i < count; i++) {
             mapped[i] = values[i] == values[i] ? mapped[i] : nan;
         }
+    } else if (type == TYPE_BF16) {
+        const uint16_t *values = (const uint16_t *)strip;
+        for (int64_t i = 0; i < count; i++) {
+            mapped[i] = (values[i] & 0x7fff) <= 0x7f80 ? mapped[i] : nan;
+        }
     } else if (type_is_float(type)) {
         for (int64_t i = 0; i < count; i++) {
             mapped[i] = strip[i] == strip[i] ? mapped[i] : nan;

@@ -180,7 +180,7 @@ START_TEST(test_all_halves)
 }
 END_TEST
 
-/* f32 and f64: random bit patterns, subnormals and specials among them, against MPFR. */
+/* f32, f64, f16 and bf16: random bit patterns, subnormals and specials among them, against MPFR. */
 START_TEST(test_wide_floats)
 {
     enum { COUNT = 20000 };
@@ -189,8 +189,8 @@ START_TEST(test_wide_floats)
     mpfr_t x, y, exact;
     mpfr_inits2(53, x, y, (mpfr_ptr)NULL);
     mpfr_init2(exact, EXACT_PRECISION);
-    for (int t = 0; t < 2; t++) {
-        enum type type = t == 0 ? TYPE_F32 : TYPE_F64;
+    for (int t = 0; t < LENGTH(plain_types); t++) {
+        enum type type = plain_types[t];
         const enum type types[] = {type, type};
         struct one_op op;
         op_init(&op, float_ops[_i].name, type, 2, types, COUNT, "");
