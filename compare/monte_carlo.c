@@ -151,6 +151,29 @@ static void widen(const struct literal *reference, const struct literal *sample,
     }
 }
 
+/* A few samples may round an element alike by luck: where roundings move a leaf at all, each of its
+ * elements may be off by a step (|x|·2⁻ᵐ is one to two ulps). */
+static void allow_a_step(const struct literal *reference, double *bounds)
+{
+    enum type type = reference->shape->type, part = type_part(type);
+    int64_t numbers = literal_elements(reference) * (part != type ? 2 : 1), moved = 0;
+    while (moved < numbers && bounds[moved] == 0) {
+        moved++;
+    }
+    if (!type_is_float(part) || moved == numbers) {
+        return;
+    }
+    double step = ldexp(1.0, -float_formats[part].mantissa_bits), values[STRIP];
+    for (int64_t first = 0; first < numbers; first += STRIP) {
+        int64_t strip = numbers - first < STRIP ? numbers - first : STRIP;
+        const char *data = literal_data(reference);
+        float_load(part, data + first * type_bytes(part), values, strip);
+        for (int64_t i = 0; i < strip; i++) {
+            bounds[first + i] = fmax(bounds[first + i], fabs(values[i]) * step);
+        }
+    }
+}
+
 /* Bounds as large as the values decide nothing. */
 static void mark_undecidable(const struct literal *reference, double *bounds)
 {
@@ -217,6 +240,7 @@ bool bounds_derived(const struct module *module, const struct profile *profile,
     for (int i = 0; i < leaves; i++) {
         const struct literal *leaf = literal_leaf(reference, i);
         if (ok && shape_is_array(leaf->shape)) {
+            allow_a_step(leaf, widths[i]);
             mark_undecidable(leaf, widths[i]);
             free((double *)bounds[i].element_bounds);
             bounds[i].element_bounds = widths[i];
