@@ -240,18 +240,6 @@ static int eval_file(const char *path, const struct eval_options *options, json_
     return status;
 }
 
-static bool write_json(const char *path, json_t *report)
-{
-    char *text = json_dumps(report, JSON_INDENT(1));
-    struct error err = {0};
-    bool ok = file_write(path, text, strlen(text), &err);
-    if (!ok) {
-        print_error(&err);
-    }
-    free(text);
-    return ok;
-}
-
 int command_eval(int argc, char **argv)
 {
     struct eval_options o = {.seed = 1, .repeat = 1, .verify = true};

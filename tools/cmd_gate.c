@@ -9,7 +9,6 @@
 #include "corpus/manifest.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
-#include "hlo/base/file.h"
 #include "hlo/base/text.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
@@ -196,14 +195,8 @@ static int run_manifests(struct gate *gate, const struct string_list *paths, con
         manifest_finish(&manifest);
     }
     printf("%zu runs as expected, %zu not\n", gate->as_expected, gate->unexpected);
-    if (json != NULL) {
-        char *text = json_dumps(gate->report, JSON_INDENT(1));
-        struct error err = {0};
-        if (!file_write(json, text, strlen(text), &err)) {
-            print_error(&err);
-            status = EXIT_INFRASTRUCTURE;
-        }
-        free(text);
+    if (json != NULL && !write_json(json, gate->report)) {
+        status = EXIT_INFRASTRUCTURE;
     }
     return status != EXIT_AS_EXPECTED ? status
            : gate->unexpected > 0     ? EXIT_FINDINGS

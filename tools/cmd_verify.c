@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "hlo/base/error.h"
-#include "hlo/base/file.h"
 #include "hlo/base/text.h"
 #include "hlo/module.h"
 #include "hlo/text/text_format.h"
@@ -170,14 +169,8 @@ int command_verify(int argc, char **argv)
         printf("%zu modules ok, %zu with findings\n", good, bad);
     }
     int status = bad > 0 ? EXIT_FINDINGS : EXIT_AS_EXPECTED;
-    if (options.json != NULL) {
-        char *text = json_dumps(report, JSON_INDENT(1));
-        struct error err = {0};
-        if (!file_write(options.json, text, strlen(text), &err)) {
-            print_error(&err);
-            status = EXIT_INFRASTRUCTURE;
-        }
-        free(text);
+    if (options.json != NULL && !write_json(options.json, report)) {
+        status = EXIT_INFRASTRUCTURE;
     }
     json_decref(report);
     free_paths(&files);

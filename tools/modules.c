@@ -9,6 +9,7 @@
 
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
+#include "hlo/base/file.h"
 #include "hlo/base/text.h"
 
 void print_error(const struct error *err)
@@ -18,6 +19,18 @@ void print_error(const struct error *err)
     error_print(err, &text);
     fputs(text.data, stderr);
     text_finish(&text);
+}
+
+bool write_json(const char *path, const json_t *report)
+{
+    char *text = json_dumps(report, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+    struct error err = {0};
+    bool ok = file_write(path, text, strlen(text), &err);
+    if (!ok) {
+        print_error(&err);
+    }
+    free(text);
+    return ok;
 }
 
 static bool has_module_ending(const char *path)

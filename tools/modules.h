@@ -2,6 +2,7 @@
 #ifndef TOOLS_MODULES_H
 #define TOOLS_MODULES_H
 
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "hlo/format.h"
@@ -12,6 +13,8 @@ struct finding;
 
 /* Prints an error with place, source line and caret to stderr, after "referee: ". */
 void print_error(const struct error *err);
+/* Writes a report to a file, whole or not at all (- = stdout); says so on stderr if it cannot. */
+bool write_json(const char *path, const json_t *report);
 /* Files from the command line; a folder stands for all files below it that end in .hlo, .txt, .pb,
  * .hlo.pb or .gz, sorted. False (with a message) when a path does not exist. */
 bool expand_paths(const struct string_list *paths, struct string_list *files);

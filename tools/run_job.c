@@ -408,13 +408,7 @@ static bool write_report(const struct queue *queue)
     }
     json_t *root = json_pack("{s:o, s:o, s:O}", "outcomes", outcomes, "backends",
                              describe_backends(queue->options), "runs", queue->all);
-    char *text = json_dumps(root, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
-    struct error err = {0};
-    bool ok = file_write(queue->options->json, text, strlen(text), &err);
-    if (!ok) {
-        print_error(&err);
-    }
-    free(text);
+    bool ok = write_json(queue->options->json, root);
     json_decref(root);
     return ok;
 }
