@@ -44,6 +44,7 @@ struct evaluated {
     double seconds; /* fastest of --repeat */
     int status;
     char *problem; /* "" if none */
+    bool rounded;  /* as expected but for the roundings of the expectation, told in `problem` */
 };
 
 static void set_problem(struct evaluated *evaluated, int status, const char *problem)
@@ -69,23 +70,14 @@ static bool draw(const struct module *module, const struct eval_options *options
 }
 
 static void run_part(const struct loaded_module *part, const struct arguments *arguments,
-                     const struct eval_options *options, struct evaluated *evaluated,
-                     struct error *err)
+                     const struct eval_options *options, const struct interp_options *interp,
+                     struct evaluated *evaluated, struct error *err)
 {
-    struct deadline deadline = {options->timeout > 0 ? now_seconds() + options->timeout : 0};
-    struct interp_options interp = {
-        .fidelity = options->fidelity != NULL && strcmp(options->fidelity, "literal") == 0
-                        ? FIDELITY_LITERAL
-                        : FIDELITY_EXACT,
-        .seed = (uint64_t)options->seed,
-        .context = &deadline,
-        .cancelled = past_deadline,
-    };
     for (int64_t i = 0; i < options->repeat; i++) {
         literal_release(evaluated->result);
         double start = now_seconds();
         evaluated->result =
-            interp_evaluate(part->module, arguments->literals, arguments->count, &interp, err);
+            interp_evaluate(part->module, arguments->literals, arguments->count, interp, err);
         double seconds = now_seconds() - start;
         if (i == 0 || seconds < evaluated->seconds) {
             evaluated->seconds = seconds;
@@ -97,18 +89,20 @@ static void run_part(const struct loaded_module *part, const struct arguments *a
 }
 
 /* Held against "//@ expect" lines or its own pairs. */
-static void check_part(const struct case_header *header, const char *source,
+static void check_part(const struct case_header *header, const struct pairs *pairs,
                        const struct eval_options *options, struct evaluated *evaluated)
 {
     struct text picture;
     struct error err = {0};
     text_init(&picture);
     if (options->pairs) {
-        int failed = 0;
-        if (!pairs_check(evaluated->result, source, &failed, &picture, &err)) {
+        struct pairs_outcome outcome;
+        if (!pairs_check(pairs, &outcome, &picture, &err)) {
             set_problem(evaluated, EXIT_USAGE, err.message);
-        } else if (failed > 0) {
-            set_problem(evaluated, EXIT_FINDINGS, picture.data);
+        } else if (outcome.failed > 0 || outcome.rounded > 0) {
+            evaluated->rounded = outcome.failed == 0;
+            set_problem(evaluated, outcome.failed > 0 ? EXIT_FINDINGS : EXIT_AS_EXPECTED,
+                        picture.data);
         }
     } else if (header->expected_count > 0 &&
                !case_header_check(header, evaluated->result, &picture)) {
@@ -122,7 +116,10 @@ static void print_result(const struct loaded_module *part, const struct eval_opt
 {
     if (evaluated->problem[0] != '\0') {
         fprintf(stderr, "%s: %s%s", part->name,
-                evaluated->status == EXIT_FINDINGS ? "not as expected\n" : "", evaluated->problem);
+                evaluated->status == EXIT_FINDINGS ? "not as expected\n"
+                : evaluated->rounded               ? "as expected, within its rounding\n"
+                                                   : "",
+                evaluated->problem);
         if (evaluated->problem[strlen(evaluated->problem) - 1] != '\n') {
             fputc('\n', stderr);
         }
@@ -167,9 +164,18 @@ static bool save(const char *path, const struct arguments *arguments,
 }
 
 static int eval_part(const struct loaded_module *part, const char *source,
-                     const struct eval_options *options, json_t *report)
+                     const struct eval_options *options, json_t *report, size_t *rounded)
 {
     struct evaluated evaluated = {.problem = strdup("")};
+    struct deadline deadline = {0};
+    struct interp_options interp = {
+        .fidelity = options->fidelity != NULL && strcmp(options->fidelity, "literal") == 0
+                        ? FIDELITY_LITERAL
+                        : FIDELITY_EXACT,
+        .seed = (uint64_t)options->seed,
+        .context = &deadline,
+        .cancelled = past_deadline,
+    };
     struct error err = {0};
     struct case_header header = {0};
     struct arguments arguments = {0};
@@ -183,7 +189,8 @@ static int eval_part(const struct loaded_module *part, const char *source,
         if (options->verify && !verify_module(part->module, &findings)) {
             error_at(&err, findings.list[0].where, "%s", findings.list[0].text);
         } else {
-            run_part(part, &arguments, options, &evaluated, &err);
+            deadline.at = options->timeout > 0 ? now_seconds() + options->timeout : 0;
+            run_part(part, &arguments, options, &interp, &evaluated, &err);
         }
         findings_finish(&findings);
     }
@@ -196,7 +203,13 @@ static int eval_part(const struct loaded_module *part, const char *source,
         set_problem(&evaluated, unable ? EXIT_INFRASTRUCTURE : EXIT_USAGE, text.data);
         text_finish(&text);
     } else {
-        check_part(&header, source, options, &evaluated);
+        struct pairs pairs = {.module = part->module,
+                              .arguments = arguments.literals,
+                              .argument_count = arguments.count,
+                              .options = &interp,
+                              .result = evaluated.result,
+                              .source = source};
+        check_part(&header, &pairs, options, &evaluated);
         if (options->save != NULL && !save(options->save, &arguments, &evaluated, &err)) {
             set_problem(&evaluated, EXIT_INFRASTRUCTURE, err.message);
         }
@@ -208,6 +221,7 @@ static int eval_part(const struct loaded_module *part, const char *source,
                                             "inputs", argument_source_text(arguments.source),
                                             "seed", (json_int_t)options->seed));
     int status = evaluated.status;
+    *rounded += evaluated.rounded;
     literal_release(evaluated.result);
     free(evaluated.problem);
     arguments_finish(&arguments);
@@ -215,8 +229,9 @@ static int eval_part(const struct loaded_module *part, const char *source,
     return status;
 }
 
+/* counts: by exit status; *rounded: how many of them are as expected within its rounding. */
 static int eval_file(const char *path, const struct eval_options *options, json_t *report,
-                     size_t counts[4])
+                     size_t counts[4], size_t *rounded)
 {
     struct error err = {0};
     struct loaded_file file;
@@ -230,8 +245,8 @@ static int eval_file(const char *path, const struct eval_options *options, json_
     }
     int status = EXIT_AS_EXPECTED;
     for (int i = 0; i < file.count; i++) {
-        int one =
-            eval_part(&file.modules[i], file.format == FORMAT_TEXT ? data : NULL, options, report);
+        int one = eval_part(&file.modules[i], file.format == FORMAT_TEXT ? data : NULL, options,
+                            report, rounded);
         counts[one]++;
         status = one > status ? one : status;
     }
@@ -298,18 +313,22 @@ int command_eval(int argc, char **argv)
     json_t *report = json_array();
     struct progress progress;
     progress_start(&progress, files.count);
-    size_t counts[4] = {0};
+    size_t counts[4] = {0}, rounded = 0;
     int status = EXIT_AS_EXPECTED;
     for (size_t i = 0; i < files.count; i++) {
         progress_clear(&progress);
-        int one = eval_file(files.items[i], &o, report, counts);
+        int one = eval_file(files.items[i], &o, report, counts, &rounded);
         status = one > status ? one : status;
         progress_step(&progress, files.items[i]);
     }
     progress_clear(&progress);
     if (files.count > 1) {
-        printf("%zu modules as expected, %zu not as expected, %zu unusable, %zu not evaluated\n",
-               counts[0], counts[1], counts[2], counts[3]);
+        printf("%zu modules as expected", counts[0]);
+        if (rounded > 0) {
+            printf(" (%zu of them within the rounding of the expectation)", rounded);
+        }
+        printf(", %zu not as expected, %zu unusable, %zu not evaluated\n", counts[1], counts[2],
+               counts[3]);
     }
     if (o.json != NULL && !write_json(o.json, report)) {
         status = EXIT_INFRASTRUCTURE;
