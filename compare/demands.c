@@ -133,9 +133,45 @@ static void demand_scatter(struct demands *demands, const struct instruction *in
 
 /* --- init values --- */
 
-static enum identity identity_of(const struct computation *reducer)
+/* What a select between two values keeps: the larger, the smaller, or neither for sure. A predicate
+ * may also let NaN in ("greater or not equal to itself") or break ties. */
+static enum identity identity_of_choice(const struct instruction *predicate,
+                                        const struct instruction *first,
+                                        const struct instruction *second)
+{
+    if (predicate->opcode == OP_OR) {
+        enum identity identity = identity_of_choice(predicate->operands[0], first, second);
+        return identity != IDENTITY_NONE
+                   ? identity
+                   : identity_of_choice(predicate->operands[1], first, second);
+    }
+    if (predicate->opcode != OP_COMPARE) {
+        return IDENTITY_NONE;
+    }
+    bool straight = predicate->operands[0] == first && predicate->operands[1] == second;
+    bool swapped = predicate->operands[0] == second && predicate->operands[1] == first;
+    if (!straight && !swapped) {
+        return IDENTITY_NONE;
+    }
+    switch (attr_int(predicate, ATTR_DIRECTION, DIRECTION_EQ)) {
+    case DIRECTION_GT:
+    case DIRECTION_GE:
+        return straight ? IDENTITY_LOWEST : IDENTITY_HIGHEST;
+    case DIRECTION_LT:
+    case DIRECTION_LE:
+        return straight ? IDENTITY_HIGHEST : IDENTITY_LOWEST;
+    default:
+        return IDENTITY_NONE;
+    }
+}
+
+/* Of one result of a reducer. */
+static enum identity identity_of(const struct computation *reducer, int result)
 {
     const struct instruction *root = reducer->root;
+    if (root->opcode == OP_TUPLE && result < root->operand_count) {
+        root = root->operands[result];
+    }
     while (root->opcode == OP_CONVERT || root->opcode == OP_COPY || root->opcode == OP_BITCAST) {
         root = root->operands[0];
     }
@@ -158,18 +194,21 @@ static enum identity identity_of(const struct computation *reducer)
         return IDENTITY_HIGHEST;
     case OP_AND:
         return IDENTITY_ALL_ONES;
+    case OP_SELECT:
+        return identity_of_choice(root->operands[0], root->operands[1], root->operands[2]);
     default:
         return IDENTITY_NONE;
     }
 }
 
+/* operands[first..last) are the init values of the reducer's results. */
 static void demand_inits(struct demands *demands, const struct instruction *instruction, int first,
                          int last, const struct computation *reducer)
 {
-    enum identity identity = identity_of(reducer);
-    for (int i = first; i < last && identity != IDENTITY_NONE; i++) {
+    for (int i = first; i < last; i++) {
+        enum identity identity = identity_of(reducer, i - first);
         struct constraint *constraint = demand_of(demands, instruction->operands[i]);
-        if (constraint->identity == IDENTITY_NONE) {
+        if (identity != IDENTITY_NONE && constraint->identity == IDENTITY_NONE) {
             constraint->identity = identity;
             constraint->why = "init value of a reduction";
         }
@@ -349,8 +388,8 @@ void demands_of_opcode(struct demands *demands, const struct instruction *instru
         break;
     case OP_REDUCE:
     case OP_REDUCE_WINDOW:
-        if (instruction->called_count == 1 && count == 2) {
-            demand_inits(demands, instruction, 1, 2, instruction->called[0]);
+        if (instruction->called_count == 1) {
+            demand_inits(demands, instruction, count / 2, count, instruction->called[0]);
         }
         break;
     case OP_SELECT_AND_SCATTER:

@@ -269,7 +269,11 @@ static void fill_identity(struct literal *literal, enum identity identity)
                                                             : 0;
         switch (identity) {
         case IDENTITY_ONE:
-            literal_set_double(literal, i, 1);
+            if (type_is_complex(type)) {
+                literal_set_complex(literal, i, 1, 0);
+            } else {
+                literal_set_double(literal, i, 1);
+            }
             break;
         case IDENTITY_LOWEST:
         case IDENTITY_HIGHEST: {
@@ -291,8 +295,8 @@ static void fill_identity(struct literal *literal, enum identity identity)
             }
             break;
         default:
-            literal_set_double(literal, i, 0);
-            break;
+            memset(literal_data(literal), 0, literal->buffer->size);
+            return;
         }
     }
 }
@@ -345,7 +349,7 @@ static void fill_leaf(const struct input_options *options, const struct constrai
         return;
     }
     float_range(&drawing);
-    if (constraint->identity != IDENTITY_NONE && !type_is_complex(type)) {
+    if (constraint->identity != IDENTITY_NONE) {
         fill_identity(literal, constraint->identity);
         return;
     }

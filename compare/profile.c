@@ -161,6 +161,8 @@ enum type profile_sum_type(const struct instruction *instruction)
     switch (instruction->opcode) {
     case OP_ALL_REDUCE:
     case OP_ALL_REDUCE_START:
+    case OP_BATCH_NORM_GRAD:
+    case OP_BATCH_NORM_TRAINING:
     case OP_REDUCE:
     case OP_REDUCE_SCATTER:
     case OP_REDUCE_WINDOW:

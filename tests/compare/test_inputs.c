@@ -128,6 +128,36 @@ START_TEST(test_init_values_are_identities)
 }
 END_TEST
 
+/* The index of the smallest, as JAX writes it: NaN wins, ties go to the lower index. And a product
+ * of complex numbers. */
+START_TEST(test_init_values_of_several_results)
+{
+    struct module *module = read(
+        "HloModule m\n"
+        "least {\n  a = f32[] parameter(0)\n  i = s32[] parameter(1)\n  b = f32[] parameter(2)\n"
+        "  j = s32[] parameter(3)\n  less = pred[] compare(a, b), direction=LT\n"
+        "  nan = pred[] compare(a, a), direction=NE\n  keep = pred[] or(less, nan)\n"
+        "  same = pred[] compare(a, b), direction=EQ\n"
+        "  lower = pred[] compare(i, j), direction=LT\n  tie = pred[] and(same, lower)\n"
+        "  first = pred[] or(keep, tie)\n  v = f32[] select(keep, a, b)\n"
+        "  w = s32[] select(first, i, j)\n  ROOT r = (f32[], s32[]) tuple(v, w)\n}\n"
+        "times { a = c64[] parameter(0)\n  b = c64[] parameter(1)\n"
+        "  ROOT m = c64[] multiply(a, b) }\n"
+        "ENTRY e {\n  x = f32[4] parameter(0)\n  y = s32[4] iota(), iota_dimension=0\n"
+        "  i = f32[] parameter(1)\n  z = s32[] constant(0)\n  c = c64[4] parameter(2)\n"
+        "  k = c64[] parameter(3)\n"
+        "  l = (f32[], s32[]) reduce(x, y, i, z), dimensions={0}, to_apply=least\n"
+        "  m = c64[] reduce(c, k), dimensions={0}, to_apply=times\n"
+        "  ROOT t = ((f32[], s32[]), c64[]) tuple(l, m)\n}\n");
+    struct literal **arguments = draw(module, 1);
+    ck_assert(literal_get_double(arguments[1], 0) == INFINITY);
+    double real, imaginary;
+    literal_get_complex(arguments[3], 0, &real, &imaginary);
+    ck_assert(real == 1 && imaginary == 0);
+    finish(module, arguments);
+}
+END_TEST
+
 START_TEST(test_domains)
 {
     struct module *module =
@@ -200,6 +230,7 @@ int main(void)
     tcase_add_test(tests, test_gather_through_control_flow);
     tcase_add_test(tests, test_sort_keys_are_distinct);
     tcase_add_test(tests, test_init_values_are_identities);
+    tcase_add_test(tests, test_init_values_of_several_results);
     tcase_add_test(tests, test_domains);
     tcase_add_test(tests, test_threads_change_nothing);
     tcase_add_test(tests, test_vacuous);
