@@ -169,7 +169,7 @@ enum type profile_sum_type(const struct instruction *instruction)
     case OP_SCAN:
     case OP_SCATTER:
     case OP_SELECT_AND_SCATTER:
-        if (type == TYPE_F16) {
+        if (type == TYPE_F16 || type == TYPE_BF16) {
             return type;
         }
         break;
@@ -322,10 +322,12 @@ void profile_explain(struct text *out)
         "--tolerance default   Each output gets rel and abs bounds from the operations it comes\n"
         "    through: the ulp bound of each by the table below (times the profile's factor), and\n"
         "    for sums of n terms the rounding of partial sums, 2 + sqrt(n) ulp (of f32, or of\n"
-        "    f16 for reductions of f16); errors add up along the longest path. The unit is the\n"
-        "    coarsest type on the path. rel is in units of each element, abs of the largest\n"
-        "    element of the output, for sums can cancel. A mismatch is then tried under the\n"
-        "    profile's licences (below) and against the derived bounds before it is called one.\n"
+        "    the type itself for reductions of f16 and bf16); errors add up along the longest\n"
+        "    path. The unit is the coarsest type on the path. rel is in units of each element,\n"
+        "    abs of the largest element of the output, for sums can cancel. A mismatch is then\n"
+        "    tried under the profile's licences (below) and against the derived bounds before it "
+        "is\n"
+        "    called one.\n"
         "--tolerance derived   The golden is evaluated again a few times (--samples) with every\n"
         "    rounding moved at random within the table's bounds, and operands of sums by one ulp\n"
         "    (Monte Carlo arithmetic). Eight times the largest deviation of an element is its\n"

@@ -36,8 +36,8 @@ double profile_ulps(const struct profile *profile, const struct instruction *ins
 /* The type that the instruction rounds to: its result's, part of a complex one, or of the first
  * array of a tuple; INVALID when nothing rounds. */
 enum type profile_rounding_type(const struct instruction *instruction);
-/* The type of the partial sums of such an instruction: f32 at least, but reductions of f16 stay in
- * f16 on XLA's CPU. */
+/* The type of the partial sums of such an instruction: f32 at least, but reductions of f16 and bf16
+ * are added up in that type on XLA's CPU, as their computation says. */
 enum type profile_sum_type(const struct instruction *instruction);
 /* `referee show tolerances`: the table and how each tolerance is made. */
 void profile_explain(struct text *out);
