@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hlo/async.h"
 #include "hlo/base/arena.h"
 #include "hlo/infer.h"
 #include "hlo/infer_internal.h"
@@ -330,28 +331,153 @@ static bool check_copy_start(const struct instruction *instruction, struct error
     return infer_compatible(instruction->shape, expected) || fail(instruction, err, expected);
 }
 
-static bool check_async_start(const struct instruction *instruction, struct error *err)
+/* --- asynchronous ops: hlo_verifier.cc CheckAsyncOp --- */
+
+static bool fail_async(const struct instruction *instruction, struct error *err, const char *what,
+                       const struct shape *own, const struct shape *other)
+{
+    infer_fail(instruction, err, "%s: %s, %s", what, shape_text(own), shape_text(other));
+    return false;
+}
+
+/* ((operands), result, …), the first two of which begin as the computation's parameters and result
+ * do. */
+static bool check_async_shape(const struct instruction *instruction, struct error *err)
 {
     const struct shape *shape = instruction->shape;
-    if (!shape_is_tuple(shape) || shape->count < 2 || !shape_is_tuple(shape->elements[0]) ||
-        shape->elements[0]->count != instruction->operand_count) {
+    const struct computation *computation = async_computation(instruction);
+    if (!shape_is_tuple(shape) || shape->count < 2 || !shape_is_tuple(shape->elements[0])) {
         infer_fail(instruction, err, "the shape must be ((operands), result, …), but it is %s",
                    shape_text(shape));
         return false;
     }
-    const struct shape *root = infer_called_root(instruction, err);
-    if (root == NULL) {
+    if (computation == NULL) {
+        return true;
+    }
+    const struct shape *given = shape->elements[0];
+    bool ok = given->count <= computation->parameter_count;
+    for (int i = 0; ok && i < given->count; i++) {
+        ok = async_is_prefix(given->elements[i], computation->parameters[i]->shape);
+    }
+    if (!ok) {
+        infer_fail(instruction, err, "the operands %s do not fit the parameters of %s",
+                   shape_text(given), computation->name);
         return false;
     }
-    for (int i = 0; i < instruction->operand_count; i++) {
-        if (!similar(shape->elements[0]->elements[i], operand_shape(instruction, i))) {
+    return async_is_prefix(shape->elements[1], computation->root->shape) ||
+           fail_async(instruction, err, "the result is no part of what the computation gives",
+                      shape->elements[1], computation->root->shape);
+}
+
+/* Operands `first` on are those of the shape from number `number` on. */
+static bool check_async_operands(const struct instruction *instruction, int first, int number,
+                                 struct error *err)
+{
+    const struct shape *given = instruction->shape->elements[0];
+    if (instruction->operand_count - first != given->count - number) {
+        infer_fail(instruction, err, "there are %d operands for the %d that the shape %s adds",
+                   instruction->operand_count - first, given->count - number,
+                   shape_text(instruction->shape));
+        return false;
+    }
+    for (int i = first; i < instruction->operand_count; i++) {
+        if (!infer_compatible(given->elements[number + i - first], operand_shape(instruction, i))) {
             infer_fail(instruction, err, "operand %d is %s, but the shape says %s", i,
                        shape_text(operand_shape(instruction, i)),
-                       shape_text(shape->elements[0]->elements[i]));
+                       shape_text(given->elements[number + i - first]));
             return false;
         }
     }
-    return similar(shape->elements[1], root) || fail(instruction, err, root);
+    return true;
+}
+
+static bool check_async_start(const struct instruction *instruction, struct error *err)
+{
+    return check_async_shape(instruction, err) && check_async_operands(instruction, 0, 0, err);
+}
+
+/* What comes before has the form of an async shape. */
+static bool check_async_before(const struct instruction *instruction, struct error *err)
+{
+    const struct shape *before =
+        instruction->operand_count > 0 ? operand_shape(instruction, 0) : shape_token();
+    if (!shape_is_tuple(before) || before->count < 2 || !shape_is_tuple(before->elements[0])) {
+        infer_fail(instruction, err, "the operand must be what a start op gives, but it is %s",
+                   shape_text(before));
+        return false;
+    }
+    return true;
+}
+
+/* An update may bring operands and widen the result. */
+static bool check_async_update(const struct instruction *instruction, struct error *err)
+{
+    if (!check_async_before(instruction, err) || !check_async_shape(instruction, err)) {
+        return false;
+    }
+    const struct shape *before = operand_shape(instruction, 0), *shape = instruction->shape;
+    for (int i = 0; i < 2; i++) {
+        if (!async_is_prefix(before->elements[i], shape->elements[i])) {
+            return fail_async(instruction, err, "the shape does not go on from its operand's",
+                              shape, before);
+        }
+    }
+    return check_async_operands(instruction, 1, before->elements[0]->count, err);
+}
+
+static bool check_async_done(const struct instruction *instruction, struct error *err)
+{
+    if (!check_async_before(instruction, err)) {
+        return false;
+    }
+    const struct computation *computation = async_computation(instruction);
+    const struct shape *before = operand_shape(instruction, 0);
+    const struct shape *result =
+        computation != NULL ? computation->root->shape : before->elements[1];
+    if (computation != NULL && before->elements[0]->count != computation->parameter_count) {
+        infer_fail(instruction, err, "only %d of %d operands of %s are there",
+                   before->elements[0]->count, computation->parameter_count, computation->name);
+        return false;
+    }
+    return infer_compatible(result, instruction->shape) || fail(instruction, err, result);
+}
+
+/* --- starts of collectives --- */
+
+/* The written shape against (operands, results, contexts…) if it is a pair, else against the
+ * results. */
+static bool check_collective_start(const struct instruction *instruction,
+                                   const struct shape *operands, const struct shape *results,
+                                   struct error *err)
+{
+    const struct shape *shape = instruction->shape;
+    if (!async_start_is_pair(instruction)) {
+        return similar(results, shape) || fail(instruction, err, results);
+    }
+    if (similar(operands, shape->elements[0]) && similar(results, shape->elements[1])) {
+        return true;
+    }
+    const struct shape *pair[] = {operands, results};
+    return fail(instruction, err, shape_tuple(2, pair));
+}
+
+static bool check_permute_start(const struct instruction *instruction, struct error *err)
+{
+    const struct shape *results = infer_collective_permute(instruction, err);
+    if (results == NULL) {
+        return false;
+    }
+    bool in_place = attr_get(instruction, ATTR_SLICE_SIZES) != NULL;
+    const struct shape *operands = in_place && instruction->operand_count == 4
+                                       ? operand_shape(instruction, 0)
+                                       : infer_same_as_operands(instruction, err);
+    return operands != NULL && check_collective_start(instruction, operands, results, err);
+}
+
+static bool check_all_reduce_start(const struct instruction *instruction, struct error *err)
+{
+    const struct shape *results = infer_all_reduce(instruction, err);
+    return results != NULL && check_collective_start(instruction, results, results, err);
 }
 
 /* --- all-gather and reduce-scatter: how many parts, only the written shape tells --- */
@@ -360,10 +486,8 @@ static bool check_async_start(const struct instruction *instruction, struct erro
 static const struct shape *gathered(const struct instruction *instruction)
 {
     const struct shape *shape = instruction->shape;
-    if (instruction->opcode != OP_ALL_GATHER_START) {
-        return shape;
-    }
-    return shape_is_tuple(shape) && shape->count == 2 ? shape->elements[1] : shape_token();
+    bool pair = instruction->opcode == OP_ALL_GATHER_START && async_start_is_pair(instruction);
+    return pair ? shape->elements[1] : shape;
 }
 
 int64_t infer_shards(const struct instruction *instruction)
@@ -418,11 +542,10 @@ static bool check_gather_scatter(const struct instruction *instruction, struct e
                    (long long)along, (long long)shards);
     } else {
         const struct shape *expected = infer_tuple_if_many(count, shapes);
-        if (instruction->opcode == OP_ALL_GATHER_START) {
-            const struct shape *pair[] = {infer_tuple_if_many(count, inputs), expected};
-            expected = shape_tuple(2, pair);
-        }
-        ok = similar(expected, instruction->shape) || fail(instruction, err, expected);
+        ok = instruction->opcode == OP_ALL_GATHER_START
+                 ? check_collective_start(instruction, infer_tuple_if_many(count, inputs),
+                                          expected, err)
+                 : similar(expected, instruction->shape) || fail(instruction, err, expected);
     }
     free(shapes);
     return ok;
@@ -450,6 +573,10 @@ static const struct {
     {OP_RNG_GET_AND_UPDATE_STATE, check_rng_state},
     {OP_COPY_START, check_copy_start},
     {OP_ASYNC_START, check_async_start},
+    {OP_ASYNC_UPDATE, check_async_update},
+    {OP_ASYNC_DONE, check_async_done},
+    {OP_ALL_REDUCE_START, check_all_reduce_start},
+    {OP_COLLECTIVE_PERMUTE_START, check_permute_start},
     {OP_ALL_GATHER, check_gather_scatter},
     {OP_ALL_GATHER_START, check_gather_scatter},
     {OP_REDUCE_SCATTER, check_gather_scatter},

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hlo/async.h"
 #include "hlo/base/arena.h"
 #include "hlo/infer_internal.h"
 
@@ -130,15 +131,31 @@ const struct shape *infer_copy_done(const struct instruction *instruction, struc
     return part(instruction, 0, err);
 }
 
+/* The result in what the start gives, a pair by rule. */
+static const struct shape *result_part(const struct instruction *instruction, enum opcode start,
+                                       bool is_pair, struct error *err)
+{
+    const struct instruction *from = instruction->operands[0];
+    if (from->opcode == start) {
+        is_pair = async_start_is_pair(from);
+    }
+    return is_pair ? part(instruction, 1, err) : from->shape;
+}
+
 const struct shape *infer_all_gather_done(const struct instruction *instruction, struct error *err)
 {
-    return part(instruction, 1, err);
+    return result_part(instruction, OP_ALL_GATHER_START, true, err);
+}
+
+const struct shape *infer_all_reduce_done(const struct instruction *instruction, struct error *err)
+{
+    return result_part(instruction, OP_ALL_REDUCE_START, false, err);
 }
 
 const struct shape *infer_collective_permute_done(const struct instruction *instruction,
                                                   struct error *err)
 {
-    return part(instruction, 1, err);
+    return result_part(instruction, OP_COLLECTIVE_PERMUTE_START, true, err);
 }
 
 const struct shape *infer_recv_done(const struct instruction *instruction, struct error *err)
@@ -262,6 +279,34 @@ const struct shape *infer_ragged_all_to_all(const struct instruction *instructio
 {
     return infer_arrays(instruction, 0, err) ? shape_without_layout(operand_shape(instruction, 1))
                                              : NULL;
+}
+
+/* With a dynamic root the last operand says which device that is, an s32 for each of the others. */
+const struct shape *infer_collective_broadcast(const struct instruction *instruction,
+                                               struct error *err)
+{
+    int count = instruction->operand_count;
+    if (!infer_arrays(instruction, 0, err)) {
+        return NULL;
+    }
+    if (!attr_bool(instruction, ATTR_HAS_DYNAMIC_ROOT, false)) {
+        return infer_same_as_operands(instruction, err);
+    }
+    if (count < 2) {
+        return infer_fail(instruction, err, "needs data and its root");
+    }
+    const struct shape *root = operand_shape(instruction, count - 1);
+    if (root->type != TYPE_S32 || root->rank != 1 || root->dimensions[0] != count - 1) {
+        return infer_fail(instruction, err, "the root must be s32[%d], but it is %s", count - 1,
+                          shape_text(root));
+    }
+    const struct shape **shapes = memory_alloc((size_t)count * sizeof *shapes);
+    for (int i = 0; i < count - 1; i++) {
+        shapes[i] = shape_without_layout(operand_shape(instruction, i));
+    }
+    const struct shape *result = infer_tuple_if_many(count - 1, shapes);
+    free(shapes);
+    return result;
 }
 
 /* In place (4 operands: input, output, input offsets, output offsets): the output's shape. */

@@ -49,7 +49,9 @@ const struct shape *infer_windowed(const struct instruction *instruction, const 
 /* Into how many parts an all-gather(-start) or reduce-scatter splits, by its written shape; 0 when
  * that does not fit the operands. */
 int64_t infer_shards(const struct instruction *instruction);
-/* One shape stays itself, several become a tuple. */
+/* One shape stays itself, several become a tuple; without layouts, of all operands. */
+const struct shape *infer_same_as_operands(const struct instruction *instruction,
+                                           struct error *err);
 const struct shape *infer_tuple_if_many(int count, const struct shape *const *shapes);
 
 #define OP(id, text, arity, infer, eval, attributes) \

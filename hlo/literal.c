@@ -15,6 +15,7 @@ static atomic_size_t memory_limit, memory_in_use, memory_peak;
 
 enum {
     ALIGNMENT = 64,
+    SMALL_SIZE = 1024, /* up to this the data stands beside its buffer */
     /* From this size on, huge pages save most page faults. */
     HUGE_SIZE = 4 << 20,
     HUGE_ALIGNMENT = 2 << 20,
@@ -105,6 +106,18 @@ static bool account(size_t size)
     return true;
 }
 
+/* A buffer with its data in one piece of memory. */
+static struct buffer *small_buffer(size_t size)
+{
+    struct buffer *buffer = memory_alloc(sizeof *buffer + ALIGNMENT + size);
+    uintptr_t after = (uintptr_t)(buffer + 1);
+    *buffer =
+        (struct buffer){.references = 1,
+                        .size = size,
+                        .data = (void *)((after + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1))};
+    return buffer;
+}
+
 static struct buffer *buffer_create(size_t size, struct error *err)
 {
     if (!account(size)) {
@@ -112,6 +125,9 @@ static struct buffer *buffer_create(size_t size, struct error *err)
                   "literals would take more than the memory limit of %zu bytes",
                   (size_t)memory_limit);
         return NULL;
+    }
+    if (size <= SMALL_SIZE) {
+        return small_buffer(size);
     }
     size_t alignment = size >= HUGE_SIZE ? HUGE_ALIGNMENT : ALIGNMENT;
     void *data = size >= HUGE_SIZE ? spare_take(size) : NULL;
@@ -138,7 +154,7 @@ static void buffer_release(struct buffer *buffer)
         atomic_fetch_sub(&memory_in_use, buffer->size);
         if (buffer->size >= HUGE_SIZE) {
             spare_give(buffer->data, buffer->size);
-        } else {
+        } else if (buffer->size > SMALL_SIZE) {
             free(buffer->data);
         }
         free(buffer->unspecified);

@@ -171,6 +171,7 @@ bool verify_module(const struct module *module, struct findings *findings)
     }
     check_entry_layout(module, findings);
     verify_header(module, findings);
+    verify_host_transfers(module, findings);
     return findings->count == 0;
 }
 

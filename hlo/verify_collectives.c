@@ -1,11 +1,12 @@
 /* Verifier: replica groups, channels and source-target pairs of collectives.
  * Source: xla/service/hlo_verifier.cc (CheckReplicaGroups, GetSubgroupSize,
- * CheckDuplicatedSourceOrTarget), xla/service/collective_ops_utils.cc (GetCollectiveOpGroupMode).
- */
+ * CheckDuplicatedSourceOrTarget, CheckInplaceCollectivePermute, HandleRaggedAllToAll,
+ * VerifyChannels), xla/service/collective_ops_utils.cc (GetCollectiveOpGroupMode). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "hlo/base/arena.h"
+#include "hlo/base/map.h"
 #include "hlo/infer_internal.h"
 #include "hlo/verify_internal.h"
 
@@ -43,18 +44,52 @@ static enum group_mode group_mode(const struct instruction *instruction, bool ha
                                                                      : MODE_REPLICA_AND_PARTITION;
 }
 
+/* Devices of a mesh, and of the axes that groups run over; −1 beyond any sensible number. */
+static int64_t mesh_size(const struct mesh *mesh)
+{
+    int64_t size = 1;
+    for (int a = 0; a < mesh->axis_count; a++) {
+        if (__builtin_mul_overflow(size, mesh->axes[a].size, &size)) {
+            return -1;
+        }
+    }
+    return size;
+}
+
+static int64_t axes_size(const struct groups *groups)
+{
+    int64_t size = 1;
+    for (int i = 0; i < groups->axes.count; i++) {
+        const struct axis_ref *ref = &groups->axes.axes[i];
+        if (ref->axis < 0 || ref->axis >= groups->mesh.axis_count) {
+            return -1;
+        }
+        int64_t part = ref->size > 0 ? ref->size : groups->mesh.axes[ref->axis].size;
+        if (__builtin_mul_overflow(size, part, &size)) {
+            return -1;
+        }
+    }
+    return size;
+}
+
 /* Groups and their sizes; 0 groups stand for one of everybody. */
 static int64_t group_count(const struct groups *groups)
 {
-    if (groups == NULL || groups->form == GROUPS_MESH) {
+    if (groups == NULL) {
         return 0;
+    }
+    if (groups->form == GROUPS_MESH) {
+        int64_t each = axes_size(groups), all = mesh_size(&groups->mesh);
+        return each > 0 && all > 0 ? all / each : 0;
     }
     return groups->form == GROUPS_IOTA ? groups->group_count : groups->list.count;
 }
 
 static int64_t first_group_size(const struct groups *groups)
 {
-    return groups->form == GROUPS_IOTA ? groups->group_size : groups->list.lists[0].count;
+    return groups->form == GROUPS_IOTA   ? groups->group_size
+           : groups->form == GROUPS_MESH ? axes_size(groups)
+                                         : groups->list.lists[0].count;
 }
 
 /* The ids must be 0 to n−1, each once; n is returned, or −1. */
@@ -93,17 +128,15 @@ static void check_groups(const struct instruction *instruction, enum group_mode 
 {
     const struct module_config *config = &instruction->parent->module->config;
     const struct groups *groups = attr_groups(instruction);
-    if (groups != NULL && groups->form == GROUPS_MESH) {
-        return;
-    }
     if (group_count(groups) == 0) {
         if (mode == MODE_FLATTENED) {
             REPORT("%s: use_global_device_ids needs replica_groups", instruction->name);
         }
         return;
     }
-    int64_t total = groups->form == GROUPS_IOTA ? groups->group_count * groups->group_size
-                                                : check_ids(instruction, &groups->list, findings);
+    int64_t total = groups->form == GROUPS_IOTA   ? groups->group_count * groups->group_size
+                    : groups->form == GROUPS_MESH ? mesh_size(&groups->mesh)
+                                                  : check_ids(instruction, &groups->list, findings);
     if (total < 0) {
         return;
     }
@@ -147,10 +180,6 @@ static int64_t subgroup_size(const struct instruction *instruction, enum group_m
 static void check_sizes(const struct instruction *instruction, enum group_mode mode,
                         struct findings *findings)
 {
-    const struct groups *groups = attr_groups(instruction);
-    if (groups != NULL && groups->form == GROUPS_MESH) {
-        return;
-    }
     int64_t size = subgroup_size(instruction, mode);
     if (size < 1) { /* reported elsewhere */
         return;
@@ -232,8 +261,104 @@ static void check_source_targets(const struct instruction *instruction, struct f
     free(ids);
 }
 
+/* The offsets of slices of an array: a tuple with an offset a dimension, or several such tuples. */
+static bool offsets_fit(const struct shape *array, const struct shape *offsets)
+{
+    if (!shape_is_tuple(offsets)) {
+        return false;
+    }
+    bool several = offsets->count > 0 && shape_is_tuple(offsets->elements[0]);
+    bool fits = several || offsets->count == array->rank;
+    for (int i = 0; fits && i < offsets->count; i++) {
+        const struct shape *element = offsets->elements[i];
+        fits = shape_is_tuple(element) == several && (several || shape_is_array(element)) &&
+               (!several || element->count == array->rank);
+    }
+    return fits;
+}
+
+/* Operands: input, output, input offsets, output offsets; or tuples of each. */
+static void check_in_place(const struct instruction *instruction, struct findings *findings)
+{
+    if (instruction->operand_count != 4) {
+        REPORT("%s in place takes 4 operands, not %d", instruction->name,
+               instruction->operand_count);
+        return;
+    }
+    for (int side = 0; side < 2; side++) {
+        const struct shape *buffer = operand_shape(instruction, side);
+        const struct shape *offsets = operand_shape(instruction, side + 2);
+        bool fits = shape_is_tuple(buffer) == shape_is_tuple(operand_shape(instruction, 0));
+        if (fits && shape_is_tuple(buffer)) {
+            fits = buffer->count == operand_shape(instruction, 0)->count &&
+                   shape_is_tuple(offsets) && offsets->count == buffer->count;
+            for (int i = 0; fits && i < buffer->count; i++) {
+                fits = shape_is_array(buffer->elements[i]) &&
+                       offsets_fit(buffer->elements[i], offsets->elements[i]);
+            }
+        } else if (fits) {
+            fits = shape_is_array(buffer) && offsets_fit(buffer, offsets);
+        }
+        if (!fits) {
+            REPORT("%s: offsets %s do not fit %s", instruction->name, shape_text(offsets),
+                   shape_text(buffer));
+            return;
+        }
+    }
+}
+
+/* The four operands after input and output are alike, of one or two dimensions. */
+static void check_ragged(const struct instruction *instruction, struct findings *findings)
+{
+    for (int i = 2; i < instruction->operand_count; i++) {
+        const struct shape *shape = operand_shape(instruction, i);
+        if (!shape_is_array(shape) || shape->rank < 1 || shape->rank > 2 ||
+            !shape_compatible(shape, operand_shape(instruction, 2))) {
+            REPORT("%s: operand %d must be of one or two dimensions and as the other offsets and "
+                   "sizes, but it is %s",
+                   instruction->name, i, shape_text(shape));
+            return;
+        }
+    }
+}
+
+void verify_host_transfers(const struct module *module, struct findings *findings)
+{
+    struct map channels; /* channel → its first transfer */
+    map_init(&channels);
+    for (int c = 0; c < module->count; c++) {
+        for (int i = 0; i < module->computations[c]->count; i++) {
+            const struct instruction *instruction = module->computations[c]->instructions[i];
+            if ((instruction->opcode != OP_SEND && instruction->opcode != OP_RECV) ||
+                !attr_bool(instruction, ATTR_IS_HOST_TRANSFER, false) ||
+                !has_channel(instruction)) {
+                continue;
+            }
+            int64_t channel = attr_int(instruction, ATTR_CHANNEL_ID, 0);
+            const struct instruction *first = map_get_int(&channels, (uint64_t)channel);
+            if (first == NULL) {
+                map_put_int(&channels, (uint64_t)channel, (void *)instruction);
+            } else if (first->opcode != instruction->opcode || first->shape != instruction->shape) {
+                REPORT("%s and %s are different transfers with the host on channel %lld",
+                       first->name, instruction->name, (long long)channel);
+            }
+        }
+    }
+    map_finish(&channels);
+}
+
 void verify_collective(const struct instruction *instruction, struct findings *findings)
 {
+    int earlier = findings->count;
+    if (attr_get(instruction, ATTR_SLICE_SIZES) != NULL &&
+        opcode_takes(instruction->opcode, ATTR_SOURCE_TARGET_PAIRS)) {
+        check_in_place(instruction, findings);
+    } else if (instruction->opcode == OP_RAGGED_ALL_TO_ALL) {
+        check_ragged(instruction, findings);
+    }
+    if (findings->count > earlier) {
+        return;
+    }
     if (opcode_takes(instruction->opcode, ATTR_SOURCE_TARGET_PAIRS)) {
         check_source_targets(instruction, findings);
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "hlo/base/arena.h"
+#include "hlo/sharding.h"
 #include "hlo/verify_internal.h"
 
 #define REPORT(...) \
@@ -231,6 +232,19 @@ static void check_threads(const struct instruction *instruction, struct findings
     }
 }
 
+/* A sharding fits the shape; where the module is to be partitioned, the devices too. */
+static void check_sharding(const struct instruction *instruction, struct findings *findings)
+{
+    const struct sharding *sharding = attr_sharding(instruction);
+    const struct module_config *config = &instruction->parent->module->config;
+    bool partitions = config->use_spmd_partitioning && config->partition_count > 1;
+    struct error err = {0};
+    if (sharding != NULL && !sharding_check(sharding, instruction->shape,
+                                            partitions ? config->partition_count : 0, &err)) {
+        REPORT("%s: %s", instruction->name, err.message);
+    }
+}
+
 /* The shardings of a loop and its body, or of a conditional and its branches, are equal where they
  * are written. */
 static void check_shardings(const struct instruction *instruction, struct findings *findings)
@@ -316,6 +330,7 @@ void verify_computation(const struct computation *computation, struct findings *
         check_start(instruction, &users, findings);
         check_done(instruction, findings);
         check_threads(instruction, findings);
+        check_sharding(instruction, findings);
         check_shardings(instruction, findings);
         check_origin(instruction, findings);
         check_async_body(instruction, findings);
@@ -345,6 +360,45 @@ static bool check_parameter_index(const struct module *module, const char *what,
     return true;
 }
 
+static bool has_plain_size(const struct shape *shape)
+{
+    return shape->dynamic == NULL && shape->layout->tile_count == 0 &&
+           shape->layout->element_bits == 0 && type_bits(shape->type) >= 8;
+}
+
+/* The parts of a parameter and of the result that an entry of input_output_alias joins. A must-alias
+ * is one buffer, so that they are the same in everything; a may-alias needs as many bytes, as far as
+ * those are known here (tiles, packed elements and dynamic sizes are up to the backend). */
+static void check_joined(const struct module *module, const struct input_output_alias *alias,
+                         struct findings *findings)
+{
+    const struct module_config *config = &module->config;
+    struct where where = {module->source, 1, 0};
+    const struct shape *output = verify_part(config->result_shape, alias->output_index);
+    const struct shape *parameter =
+        alias->parameter < config->parameter_count
+            ? verify_part(config->parameter_shapes[alias->parameter], alias->parameter_index)
+            : NULL;
+    if (output == NULL || parameter == NULL) {
+        return; /* the entry layout does not fit the entry: found already */
+    }
+    if (!shape_is_array(output) || !shape_is_array(parameter)) {
+        verify_report(findings, NULL, where, "input_output_alias joins %s and %s: not two arrays",
+                      shape_text(parameter), shape_text(output));
+    } else if (alias->kind == ALIAS_MUST && output != parameter) {
+        verify_report(findings, NULL, where,
+                      "input_output_alias (must-alias) joins parameter %lld and a result of "
+                      "another shape, layout or memory space",
+                      (long long)alias->parameter);
+    } else if (alias->kind != ALIAS_MUST && has_plain_size(output) && has_plain_size(parameter) &&
+               shape_bytes(output) != shape_bytes(parameter)) {
+        verify_report(findings, NULL, where,
+                      "input_output_alias joins parameter %lld of %lld bytes and a result of %lld",
+                      (long long)alias->parameter, (long long)shape_bytes(parameter),
+                      (long long)shape_bytes(output));
+    }
+}
+
 static void check_aliases(const struct module *module, struct findings *findings)
 {
     const struct module_config *config = &module->config;
@@ -361,41 +415,46 @@ static void check_aliases(const struct module *module, struct findings *findings
             continue;
         }
         for (int k = 0; k < i; k++) {
-            if (config->aliases[k].parameter == alias->parameter &&
-                ints_equal(config->aliases[k].parameter_index, alias->parameter_index)) {
+            const struct input_output_alias *other = &config->aliases[k];
+            if (other->parameter == alias->parameter &&
+                ints_equal(other->parameter_index, alias->parameter_index)) {
                 verify_report(findings, NULL, where,
                               "input_output_alias names a part of parameter %lld twice",
                               (long long)alias->parameter);
                 return;
             }
+            if (ints_equal(other->output_index, alias->output_index)) {
+                verify_report(findings, NULL, where,
+                              "input_output_alias joins a part of the result to parameter %lld "
+                              "and to parameter %lld",
+                              (long long)other->parameter, (long long)alias->parameter);
+                return;
+            }
         }
-        const struct shape *output = verify_part(config->result_shape, alias->output_index);
-        const struct shape *parameter =
-            alias->parameter < config->parameter_count
-                ? verify_part(config->parameter_shapes[alias->parameter], alias->parameter_index)
-                : NULL;
-        if (alias->kind == ALIAS_MUST && output != parameter) {
-            verify_report(findings, NULL, where,
-                          "input_output_alias (must-alias) joins parameter %lld and a result of "
-                          "another shape, layout or memory space",
-                          (long long)alias->parameter);
-        }
+        check_joined(module, alias, findings);
     }
 }
 
 static void check_donors(const struct module *module, struct findings *findings)
 {
     const struct module_config *config = &module->config;
+    struct where where = {module->source, 1, 0};
     for (int i = 0; i < config->donor_count; i++) {
         const struct buffer_donor *donor = &config->donors[i];
         if (!check_parameter_index(module, "buffer_donor", donor->parameter, donor->parameter_index,
                                    findings)) {
             continue;
         }
+        const struct shape *part = verify_part(module->entry->parameters[donor->parameter]->shape,
+                                               donor->parameter_index);
+        if (!shape_is_array(part)) {
+            verify_report(findings, NULL, where, "buffer_donor names %s of parameter %lld, which "
+                          "is no array", shape_text(part), (long long)donor->parameter);
+        }
         for (int k = 0; k < config->alias_count; k++) {
             if (config->aliases[k].parameter == donor->parameter &&
                 ints_equal(config->aliases[k].parameter_index, donor->parameter_index)) {
-                verify_report(findings, NULL, (struct where){module->source, 1, 0},
+                verify_report(findings, NULL, where,
                               "parameter %lld is a buffer_donor and in input_output_alias too",
                               (long long)donor->parameter);
             }

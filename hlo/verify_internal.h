@@ -12,6 +12,8 @@ void verify_report(struct findings *findings, const struct instruction *instruct
 void verify_rules(const struct instruction *instruction, struct findings *findings);
 /* Replica groups, channels and source-target pairs of collectives (verify_collectives.c). */
 void verify_collective(const struct instruction *instruction, struct findings *findings);
+/* Transfers with the host on one channel are alike (verify_collectives.c). */
+void verify_host_transfers(const struct module *module, struct findings *findings);
 /* Rules of a computation as a whole: pairs of start and done, fusion bodies, execution threads,
  * shardings of loops and branches (verify_computations.c). */
 void verify_computation(const struct computation *computation, struct findings *findings);

@@ -2,6 +2,7 @@
  * Source: xla/service/hlo_verifier.cc. */
 #include <string.h>
 
+#include "hlo/async.h"
 #include "hlo/infer_internal.h"
 #include "hlo/verify_internal.h"
 
@@ -74,25 +75,68 @@ static const struct shape *strip_buffers(const struct shape *shape)
     return shape->type == TYPE_BUFFER ? shape->elements[0] : shape;
 }
 
+/* The shape of operand i of an async-start: that of the computation's parameter, which it need not
+ * have itself yet. */
+static const struct shape *aliased_operand(const struct instruction *instruction, int64_t i)
+{
+    const struct computation *computation =
+        instruction->opcode == OP_ASYNC_START ? async_computation(instruction) : NULL;
+    if (computation != NULL) {
+        return i < computation->parameter_count ? computation->parameters[i]->shape : NULL;
+    }
+    return i < instruction->operand_count ? instruction->operands[i]->shape : NULL;
+}
+
+/* The part of the result that an alias of an async-start is about: of ((parameters), result,
+ * contexts…), whether they are there yet or not. */
+static const struct shape *aliased_output(const struct instruction *instruction, struct ints index)
+{
+    const struct computation *computation =
+        instruction->opcode == OP_ASYNC_START ? async_computation(instruction) : NULL;
+    if (computation == NULL || index.count == 0 || index.values[0] > 1) {
+        return verify_part(instruction->shape, index);
+    }
+    struct ints rest = {index.count - 1, index.values + 1};
+    if (index.values[0] == 1) {
+        return verify_part(computation->root->shape, rest);
+    }
+    if (rest.count == 0) {
+        return instruction->shape->elements[0];
+    }
+    if (rest.values[0] < 0 || rest.values[0] >= computation->parameter_count) {
+        return NULL;
+    }
+    return verify_part(computation->parameters[rest.values[0]]->shape,
+                       (struct ints){rest.count - 1, rest.values + 1});
+}
+
 static void check_aliasing(const struct instruction *instruction, struct findings *findings)
 {
     const struct attr *attr = attr_get(instruction, ATTR_OUTPUT_TO_OPERAND_ALIASING);
     for (int i = 0; attr != NULL && i < attr->aliasing.count; i++) {
         const struct output_alias *alias = &attr->aliasing.entries[i];
-        if (alias->operand < 0 || alias->operand >= instruction->operand_count) {
+        const struct shape *whole =
+            alias->operand >= 0 ? aliased_operand(instruction, alias->operand) : NULL;
+        if (whole == NULL) {
             REPORT("%s: output_to_operand_aliasing names operand %lld of %d", instruction->name,
                    (long long)alias->operand, instruction->operand_count);
             continue;
         }
-        const struct shape *output = verify_part(instruction->shape, alias->output_index);
-        const struct shape *operand =
-            verify_part(instruction->operands[alias->operand]->shape, alias->operand_index);
-        if (output == NULL || operand == NULL) {
+        const struct shape *output = aliased_output(instruction, alias->output_index);
+        const struct shape *operand = verify_part(whole, alias->operand_index);
+        bool is_start = instruction->opcode == OP_ASYNC_START;
+        bool is_update = instruction->opcode == OP_ASYNC_UPDATE;
+        bool contexts = alias->operand == 0 && alias->output_index.count > 0 &&
+                        alias->output_index.values[0] == 2 && alias->operand_index.count > 0 &&
+                        alias->operand_index.values[0] == 2;
+        if (output == NULL || operand == NULL || (is_start && alias->output_index.count == 0)) {
             REPORT("%s: output_to_operand_aliasing entry %d names a part that is not there",
                    instruction->name, i);
-        } else if (instruction->opcode != OP_ASYNC_START &&
-                   instruction->opcode != OP_ASYNC_UPDATE &&
-                   !infer_compatible(strip_buffers(output), strip_buffers(operand)) &&
+        } else if (is_update && !contexts) {
+            REPORT("%s: output_to_operand_aliasing entry %d joins more than the contexts of two "
+                   "async instructions",
+                   instruction->name, i);
+        } else if (!infer_compatible(strip_buffers(output), strip_buffers(operand)) &&
                    !has_frontend_attribute(instruction, "xla_skip_custom_call_alias_shape_check")) {
             REPORT("%s: output_to_operand_aliasing joins %s and %s", instruction->name,
                    shape_text(output), shape_text(operand));

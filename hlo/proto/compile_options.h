@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hlo/attr.h"
+
 struct error;
 struct shape;
 
@@ -20,7 +22,11 @@ struct compile_options {
     int replica_count, partition_count;
     const int64_t *device_ids;  /* [replica * partition_count + partition] */
     bool use_spmd_partitioning; /* implied by several partitions: XLA knows no other way */
-    bool run_backend_only;      /* the module is optimised already */
+    /* May the partitioner choose the split of what has no sharding? A bool a parameter, and one for
+     * the result or one for each of its elements; empty: no. */
+    struct ints propagate_to_parameters, propagate_to_output;
+    bool use_shardy_partitioner; /* shardings are Shardy's (xla.sdy.…) */
+    bool run_backend_only;       /* the module is optimised already */
     bool alias_passthrough_params;
     bool tupled_parameter; /* the arguments are the elements of the one tuple parameter */
     int flag_count;

@@ -46,6 +46,16 @@ static Referee__CompileOptionsProto__EnvOptionOverride *write_flag(struct arena 
     return entry;
 }
 
+static protobuf_c_boolean *write_bools(struct arena *arena, struct ints values, size_t *count)
+{
+    *count = (size_t)values.count;
+    protobuf_c_boolean *bools = arena_array(arena, *count, sizeof *bools);
+    for (int i = 0; i < values.count; i++) {
+        bools[i] = values.values[i] != 0;
+    }
+    return bools;
+}
+
 void *compile_options_write(const struct compile_options *options, size_t *size, struct error *err)
 {
     struct arena arena;
@@ -57,6 +67,12 @@ void *compile_options_write(const struct compile_options *options, size_t *size,
     build->num_partitions = options->partition_count;
     build->device_assignment = write_assignment(&arena, options);
     build->use_spmd_partitioning = options->use_spmd_partitioning || options->partition_count > 1;
+    build->allow_spmd_sharding_propagation_to_parameters =
+        write_bools(&arena, options->propagate_to_parameters,
+                    &build->n_allow_spmd_sharding_propagation_to_parameters);
+    build->allow_spmd_sharding_propagation_to_output = write_bools(
+        &arena, options->propagate_to_output, &build->n_allow_spmd_sharding_propagation_to_output);
+    build->use_shardy_partitioner = options->use_shardy_partitioner;
     build->run_backend_only = options->run_backend_only;
     build->alias_passthrough_params = options->alias_passthrough_params;
 

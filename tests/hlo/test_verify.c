@@ -205,6 +205,14 @@ static const struct verify_case pairs[] = {
 
 #define H4 "HloModule m, replica_count=4\n"
 
+#define IN_PLACE                                                                                \
+    "ENTRY e { x = f32[2,3] parameter(0)\n y = f32[4,3] parameter(1)\n o = s32[] constant(0)\n" \
+    " a = (s32[], s32[]) tuple(o, o)\n "
+#define HOST_SEND                                                                           \
+    ENTRY "t = token[] after-all()\n"                                                       \
+          " s = (f32[3], u32[], token[]) send(p, t), channel_id=1, is_host_transfer=true\n" \
+          " d = token[] send-done(s), channel_id=1, is_host_transfer=true\n "
+
 static const struct verify_case collectives[] = {
     {H4 ADD ENTRY "ROOT r = f32[3] all-reduce(p), replica_groups={{0,1},{2,3}}, to_apply=add }",
      NULL},
@@ -250,6 +258,57 @@ static const struct verify_case collectives[] = {
     {H4 ENTRY "ROOT @r = f32[3] collective-permute(p), source_target_pairs={{0,4}} }",
      "target 4 in source_target_pairs is not a device"},
     {M ENTRY "ROOT r = f32[3] collective-permute(p), source_target_pairs={{0,4}} }", NULL},
+    /* --- meshes --- */
+    {H4 ADD ENTRY "ROOT r = f32[3] all-reduce(p), replica_groups=mesh[\"x\"=2,\"y\"=2] {\"x\"}, "
+                  "to_apply=add }",
+     NULL},
+    {H4 ADD ENTRY "ROOT @r = f32[3] all-reduce(p), replica_groups=mesh[\"x\"=2,\"y\"=4] {\"x\"}, "
+                  "to_apply=add }",
+     "hold 8 ids, but there are 4"},
+    {H4 ENTRY "ROOT r = f32[6] all-gather(p), replica_groups=mesh[\"x\"=2,\"y\"=2] {\"y\"}, "
+              "dimensions={0} }",
+     NULL},
+    {H4 ENTRY "ROOT @r = f32[6] all-gather(p), "
+              "replica_groups=mesh[\"x\"=2,\"y\"=2] {\"x\",\"y\"}, dimensions={0} }",
+     "tells of 2 parts, but groups have 4 devices"},
+    /* --- in place --- */
+    {H4 IN_PLACE "ROOT r = f32[4,3] collective-permute(x, y, a, a), "
+                 "source_target_pairs={{0,1}}, slice_sizes={{1,3}} }",
+     NULL},
+    {H4 IN_PLACE "t = ((s32[], s32[]), (s32[], s32[])) tuple(a, a)\n"
+                 " ROOT r = f32[4,3] collective-permute(x, y, t, t), "
+                 "source_target_pairs={{0,1},{0,2}}, slice_sizes={{1,3},{1,3}} }",
+     NULL},
+    {H4 IN_PLACE "ROOT @r = f32[4,3] collective-permute(x, y, a, a), "
+                 "source_target_pairs={{0,1},{0,2},{0,3}}, slice_sizes={{1,3}} }",
+     "source 0 is there twice"},
+    {H4 IN_PLACE "b = (s32[]) tuple(o)\n ROOT @r = f32[4,3] collective-permute(x, y, a, b), "
+                 "source_target_pairs={{0,1}}, slice_sizes={{1,3}} }",
+     "offsets (s32[]) do not fit f32[4,3]"},
+    {H4 IN_PLACE "ROOT @r = f32[4,3] collective-permute(x, y, o, a), "
+                 "source_target_pairs={{0,1}}, slice_sizes={{1,3}} }",
+     "offsets s32[] do not fit f32[2,3]"},
+    {H4 IN_PLACE "u = (f32[2,3], f32[2,3]) tuple(x, x)\n"
+                 " ROOT @r = f32[4,3] collective-permute(u, y, a, a), "
+                 "source_target_pairs={{0,1}}, slice_sizes={{1,3}} }",
+     "do not fit"},
+    /* --- ragged-all-to-all --- */
+    {H4 "ENTRY e { x = f32[4] parameter(0)\n s = s32[4] parameter(1)\n"
+        " ROOT r = f32[4] ragged-all-to-all(x, x, s, s, s, s), replica_groups={} }",
+     NULL},
+    {H4 "ENTRY e { x = f32[4] parameter(0)\n s = s32[4] parameter(1)\n"
+        " t = s64[4] convert(s)\n"
+        " ROOT @r = f32[4] ragged-all-to-all(x, x, s, s, t, s), replica_groups={} }",
+     "operand 4 must be"},
+    /* --- transfers with the host --- */
+    {M HOST_SEND "u = (f32[3], u32[], token[]) send(p, d), channel_id=1, is_host_transfer=true\n"
+                 " e = token[] send-done(u), channel_id=1, is_host_transfer=true\n"
+                 " ROOT r = f32[3] negate(p) }",
+     NULL},
+    {M HOST_SEND "@b = (f32[3], u32[], token[]) recv(d), channel_id=1, is_host_transfer=true\n"
+                 " c = (f32[3], token[]) recv-done(b), channel_id=1, is_host_transfer=true\n"
+                 " ROOT r = f32[3] negate(p) }",
+     "s and b are different transfers with the host on channel 1"},
 };
 
 #define NEGATED ENTRY "ROOT r = f32[3] negate(p) }"
