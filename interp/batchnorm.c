@@ -1,49 +1,61 @@
 /* batch-norm-training, batch-norm-inference, batch-norm-grad.
  *
- * The golden is the whole op's mathematical result, computed in double-double (double_double.h) and
- * rounded once: the mean and variance that normalise are not rounded in between, and the variance
- * is the mean of squared deviations (XLA's expander takes the difference of two means). With N
- * elements of a feature:
- *   training   mean = Σx / N, var = Σ(x − mean)² / N, y = (x − mean) / √(var + ε) * scale + offset
- *   inference  y from the given mean and variance
- *   grad       r = 1 / √(var + ε), d_offset = Σdy, d_scale = Σ dy (x − mean) r,
- *              dx = scale r (dy − d_offset / N − (x − mean) r d_scale / N)
- * ε is the f32 nearest to the attribute, as in the proto. Infinities and NaN make NaN of what they
- * enter. An unspecified element makes its whole feature so.
- * Sources: xla/service/batchnorm_expander.cc, StableHLO specification. */
+ * The golden is the whole op's exact mathematical result, each element rounded once: the mean and
+ * variance that normalise are not rounded in between, and the variance is the mean of squared
+ * deviations. It is computed in double-double with an error bound for each element (bounded.h);
+ * what the bound leaves open goes to batchnorm_exact.c. With N elements of a feature: training mean
+ * = Σx / N, var = Σ(x − mean)² / N, y = (x − mean) / √(var + ε) * scale + offset inference  y from
+ * the given mean and variance grad       r = 1 / √(var + ε), d_offset = Σdy, d_scale = Σ dy (x −
+ * mean) r, dx = scale r (dy − d_offset / N − (x − mean) r d_scale / N) ε is the f32 nearest to the
+ * attribute, as in the proto. Where a feature has an infinity or a NaN, or nothing positive under
+ * the root, these formulas are evaluated in doubles, for IEEE 754's special values. An unspecified
+ * element makes its whole feature so. Sources: xla/service/batchnorm_expander.cc, StableHLO
+ * specification. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "hlo/attr.h"
 #include "hlo/base/error.h"
 #include "hlo/base/pool.h"
-#include "interp/double_double.h"
+#include "interp/batchnorm_internal.h"
+#include "interp/bounded.h"
 #include "interp/eval.h"
 
-/* The arrays of one op; [outer][features][inner] are the dimensions around the feature index. */
-struct normalization {
-    const struct literal *x, *scale, *offset, *mean, *variance, *gradient; /* NULL: not given */
-    int64_t outer, features, inner;
-    double epsilon;
-    enum type type;
-    struct literal *results[3];
+/* What is open of one feature. */
+struct progress {
+    unsigned char *open; /* [elements of a feature] */
+    bool any;
+    int vectors; /* bit r: result r */
 };
 
-static struct double_double element(const struct literal *literal, int64_t index)
+static struct bounded element(const struct literal *literal, int64_t index)
 {
-    return dd_from(literal_get_double(literal, index));
+    return bounded_from(literal_get_double(literal, index));
 }
 
-static int64_t place_of(const struct normalization *norm, int64_t feature, int64_t i)
+static bool decide(const struct normalization *norm, int result, int64_t index,
+                   struct bounded value)
 {
-    return (i / norm->inner * norm->features + feature) * norm->inner + i % norm->inner;
+    double rounded;
+    if (!dd_decide(norm->type, value.value, value.error, &rounded)) {
+        return false;
+    }
+    literal_set_double(norm->results[result], index, rounded);
+    return true;
 }
 
-static void store(const struct normalization *norm, int result, int64_t index,
-                  struct double_double value)
+/* Element i of the large result. */
+static void store(const struct normalization *norm, int64_t feature, int64_t i,
+                  struct bounded value, struct progress *progress)
 {
-    bool finite = isfinite(value.high) && isfinite(value.low);
-    literal_set_double(norm->results[result], index, finite ? dd_round(norm->type, value) : NAN);
+    progress->open[i] = !decide(norm, 0, normalization_place(norm, feature, i), value);
+    progress->any |= progress->open[i];
+}
+
+static void store_vector(const struct normalization *norm, int result, int64_t feature,
+                         struct bounded value, struct progress *progress)
+{
+    progress->vectors |= decide(norm, result, feature, value) ? 0 : 1 << result;
 }
 
 static void mark_feature(const struct normalization *norm, int64_t feature)
@@ -58,108 +70,121 @@ static void mark_feature(const struct normalization *norm, int64_t feature)
     for (int v = 0; v < 2; v++) {
         bool some = inputs[v] != NULL && literal_has_unspecified(inputs[v]);
         for (int64_t i = 0; some && !any && i < count; i++) {
-            any = literal_is_unspecified(inputs[v], place_of(norm, feature, i));
+            any = literal_is_unspecified(inputs[v], normalization_place(norm, feature, i));
         }
     }
     for (int64_t i = 0; any && i < count; i++) {
-        literal_mark_unspecified(norm->results[0], place_of(norm, feature, i));
+        literal_mark_unspecified(norm->results[0], normalization_place(norm, feature, i));
     }
     for (int r = 1; any && r < 3 && norm->results[r] != NULL; r++) {
         literal_mark_unspecified(norm->results[r], feature);
     }
 }
 
+static struct bounded deviation_of(const struct normalization *norm, int64_t place,
+                                   struct bounded mean)
+{
+    return bounded_subtract(element(norm->x, place), mean);
+}
+
 /* 1 / √(variance + ε) */
-static struct double_double inverse_deviation(const struct normalization *norm,
-                                              struct double_double variance)
+static struct bounded inverse_deviation(const struct normalization *norm, struct bounded variance)
 {
-    return dd_divide(dd_from(1), dd_sqrt(dd_add(variance, dd_from(norm->epsilon))));
+    struct bounded root = bounded_sqrt(bounded_add(variance, bounded_from(norm->epsilon)));
+    return bounded_divide(bounded_from(1), root);
 }
 
-static void normalize(const struct normalization *norm, int64_t feature, struct double_double mean,
-                      struct double_double variance)
+static void normalize(const struct normalization *norm, int64_t feature, struct bounded mean,
+                      struct bounded variance, struct progress *progress)
 {
-    struct double_double factor =
-        dd_multiply(inverse_deviation(norm, variance), element(norm->scale, feature));
-    struct double_double offset = element(norm->offset, feature);
+    struct bounded factor =
+        bounded_multiply(inverse_deviation(norm, variance), element(norm->scale, feature));
+    struct bounded offset = element(norm->offset, feature);
     for (int64_t i = 0; i < norm->outer * norm->inner; i++) {
-        int64_t place = place_of(norm, feature, i);
-        struct double_double deviation = dd_subtract(element(norm->x, place), mean);
-        store(norm, 0, place, dd_add(dd_multiply(deviation, factor), offset));
+        int64_t place = normalization_place(norm, feature, i);
+        struct bounded deviation = deviation_of(norm, place, mean);
+        store(norm, feature, i, bounded_add(bounded_multiply(deviation, factor), offset), progress);
     }
 }
 
-static void train_feature(const struct normalization *norm, int64_t feature)
+static void train_feature(const struct normalization *norm, int64_t feature,
+                          struct progress *progress)
 {
     int64_t count = norm->outer * norm->inner;
-    struct double_double n = dd_from((double)count), sum = {0}, squares = {0};
+    struct bounded n = bounded_from((double)count);
+    struct bounded sum = bounded_from(0), squares = bounded_from(0);
     for (int64_t i = 0; i < count; i++) {
-        sum = dd_add(sum, element(norm->x, place_of(norm, feature, i)));
+        sum = bounded_add(sum, element(norm->x, normalization_place(norm, feature, i)));
     }
-    struct double_double mean = dd_divide(sum, n);
+    struct bounded mean = bounded_divide(sum, n);
     for (int64_t i = 0; i < count; i++) {
-        struct double_double deviation =
-            dd_subtract(element(norm->x, place_of(norm, feature, i)), mean);
-        squares = dd_add(squares, dd_multiply(deviation, deviation));
+        struct bounded deviation = deviation_of(norm, normalization_place(norm, feature, i), mean);
+        squares = bounded_add(squares, bounded_multiply(deviation, deviation));
     }
-    struct double_double variance = dd_divide(squares, n);
-    store(norm, 1, feature, mean);
-    store(norm, 2, feature, variance);
-    normalize(norm, feature, mean, variance);
+    struct bounded variance = bounded_divide(squares, n);
+    store_vector(norm, 1, feature, mean, progress);
+    store_vector(norm, 2, feature, variance, progress);
+    normalize(norm, feature, mean, variance, progress);
 }
 
-static void infer_feature(const struct normalization *norm, int64_t feature)
+static void infer_feature(const struct normalization *norm, int64_t feature,
+                          struct progress *progress)
 {
-    normalize(norm, feature, element(norm->mean, feature), element(norm->variance, feature));
+    normalize(norm, feature, element(norm->mean, feature), element(norm->variance, feature),
+              progress);
 }
 
-static void differentiate_feature(const struct normalization *norm, int64_t feature)
+static void differentiate_feature(const struct normalization *norm, int64_t feature,
+                                  struct progress *progress)
 {
     int64_t count = norm->outer * norm->inner;
-    struct double_double n = dd_from((double)count), mean = element(norm->mean, feature);
-    struct double_double inverse = inverse_deviation(norm, element(norm->variance, feature));
-    struct double_double offset_gradient = {0}, scale_gradient = {0};
+    struct bounded n = bounded_from((double)count), mean = element(norm->mean, feature);
+    struct bounded inverse = inverse_deviation(norm, element(norm->variance, feature));
+    struct bounded offset_gradient = bounded_from(0), scale_gradient = bounded_from(0);
     for (int64_t i = 0; i < count; i++) {
-        int64_t place = place_of(norm, feature, i);
-        struct double_double gradient = element(norm->gradient, place);
-        struct double_double deviation = dd_subtract(element(norm->x, place), mean);
-        offset_gradient = dd_add(offset_gradient, gradient);
-        scale_gradient = dd_add(scale_gradient, dd_multiply(gradient, deviation));
+        int64_t place = normalization_place(norm, feature, i);
+        struct bounded gradient = element(norm->gradient, place);
+        offset_gradient = bounded_add(offset_gradient, gradient);
+        scale_gradient = bounded_add(scale_gradient,
+                                     bounded_multiply(gradient, deviation_of(norm, place, mean)));
     }
-    scale_gradient = dd_multiply(scale_gradient, inverse);
-    struct double_double factor = dd_multiply(element(norm->scale, feature), inverse);
-    struct double_double offset_part = dd_divide(offset_gradient, n);
-    struct double_double scale_part = dd_divide(dd_multiply(scale_gradient, inverse), n);
+    scale_gradient = bounded_multiply(scale_gradient, inverse);
+    struct bounded factor = bounded_multiply(element(norm->scale, feature), inverse);
+    struct bounded offset_part = bounded_divide(offset_gradient, n);
+    struct bounded scale_part = bounded_divide(bounded_multiply(scale_gradient, inverse), n);
     for (int64_t i = 0; i < count; i++) {
-        int64_t place = place_of(norm, feature, i);
-        struct double_double deviation = dd_subtract(element(norm->x, place), mean);
-        struct double_double value = dd_subtract(element(norm->gradient, place), offset_part);
-        value = dd_subtract(value, dd_multiply(deviation, scale_part));
-        store(norm, 0, place, dd_multiply(factor, value));
+        int64_t place = normalization_place(norm, feature, i);
+        struct bounded value = bounded_subtract(element(norm->gradient, place), offset_part);
+        value =
+            bounded_subtract(value, bounded_multiply(deviation_of(norm, place, mean), scale_part));
+        store(norm, feature, i, bounded_multiply(factor, value), progress);
     }
-    store(norm, 1, feature, scale_gradient);
-    store(norm, 2, feature, offset_gradient);
+    store_vector(norm, 1, feature, scale_gradient, progress);
+    store_vector(norm, 2, feature, offset_gradient, progress);
 }
 
-static void train_features(void *context, int64_t begin, int64_t end)
+static void evaluate_features(void *context, int64_t begin, int64_t end)
 {
-    for (int64_t feature = begin; feature < end; feature++) {
-        train_feature(context, feature);
+    static void (*const evaluate[])(const struct normalization *, int64_t, struct progress *) = {
+        [NORMALIZE_TRAINING] = train_feature,
+        [NORMALIZE_INFERENCE] = infer_feature,
+        [NORMALIZE_GRADIENT] = differentiate_feature,
+    };
+    struct normalization *norm = context;
+    struct progress progress = {.open = malloc((size_t)(norm->outer * norm->inner) + 1)};
+    if (progress.open == NULL) {
+        norm->failed = true;
+        return;
     }
-}
-
-static void infer_features(void *context, int64_t begin, int64_t end)
-{
-    for (int64_t feature = begin; feature < end; feature++) {
-        infer_feature(context, feature);
+    for (int64_t feature = begin; feature < end && !poll_stopped(norm->poll); feature++) {
+        progress.any = false;
+        progress.vectors = 0;
+        evaluate[norm->kind](norm, feature, &progress);
+        if (progress.any || progress.vectors != 0) {
+            normalization_settle(norm, feature, progress.open, progress.vectors);
+        }
     }
-}
-
-static void differentiate_features(void *context, int64_t begin, int64_t end)
-{
-    for (int64_t feature = begin; feature < end; feature++) {
-        differentiate_feature(context, feature);
-    }
+    free(progress.open);
 }
 
 /* Reads dimensions and makes the results; false with *err. */
@@ -199,17 +224,27 @@ static bool prepare(struct normalization *norm, const struct instruction *instru
     return true;
 }
 
-static struct literal *run(struct normalization *norm, const struct instruction *instruction,
-                           const struct operands *operands, pool_function *function,
+static struct literal *run(struct normalization *norm, struct evaluation *evaluation,
+                           const struct instruction *instruction, const struct operands *operands,
                            struct error *err)
 {
-    if (!prepare(norm, instruction, operands, err)) {
+    struct poll poll;
+    bool ok = prepare(norm, instruction, operands, err);
+    poll_begin(&poll, &evaluation->options);
+    norm->poll = &poll;
+    if (ok) {
+        pool_for(norm->features, 1, evaluate_features, norm);
+    }
+    ok = poll_end(&poll, err) && ok;
+    if (norm->failed) {
+        ok = error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for a feature");
+    }
+    if (!ok) {
         for (int i = 0; i < 3; i++) {
             literal_release(norm->results[i]);
         }
         return NULL;
     }
-    pool_for(norm->features, 1, function, norm);
     for (int64_t feature = 0; feature < norm->features; feature++) {
         mark_feature(norm, feature);
     }
@@ -223,33 +258,32 @@ struct literal *eval_batch_norm_training(struct evaluation *evaluation,
                                          const struct instruction *instruction,
                                          struct operands *operands, struct error *err)
 {
-    (void)evaluation;
-    struct normalization norm = {.offset = operands->values[2]};
-    return run(&norm, instruction, operands, train_features, err);
+    struct normalization norm = {.kind = NORMALIZE_TRAINING, .offset = operands->values[2]};
+    return run(&norm, evaluation, instruction, operands, err);
 }
 
 struct literal *eval_batch_norm_inference(struct evaluation *evaluation,
                                           const struct instruction *instruction,
                                           struct operands *operands, struct error *err)
 {
-    (void)evaluation;
     struct normalization norm = {
+        .kind = NORMALIZE_INFERENCE,
         .offset = operands->values[2],
         .mean = operands->values[3],
         .variance = operands->values[4],
     };
-    return run(&norm, instruction, operands, infer_features, err);
+    return run(&norm, evaluation, instruction, operands, err);
 }
 
 struct literal *eval_batch_norm_grad(struct evaluation *evaluation,
                                      const struct instruction *instruction,
                                      struct operands *operands, struct error *err)
 {
-    (void)evaluation;
     struct normalization norm = {
+        .kind = NORMALIZE_GRADIENT,
         .mean = operands->values[2],
         .variance = operands->values[3],
         .gradient = operands->values[4],
     };
-    return run(&norm, instruction, operands, differentiate_features, err);
+    return run(&norm, evaluation, instruction, operands, err);
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "hlo/base/error.h"
-#include "interp/eval.h"
+#include "interp/dynamic.h"
 #include "interp/walk.h"
 
 /* Bits of an element in memory: sub-byte types are packed where the layout says so. */
@@ -124,52 +124,36 @@ static bool tiles_are_plain(const struct shape *shape)
     return true;
 }
 
-/* Through tiled memory, element by element; padding is unspecified. */
-static bool copy_tiled(const struct literal *operand, const struct shape *from,
-                       struct literal *result, const struct shape *to, struct error *err)
+/* --- memory --- */
+
+/* The memory of an array: its bits, and which of them are known (padding is not). */
+struct image {
+    int64_t bits;
+    uint8_t *data, *known;
+};
+
+static bool image_create(int64_t bits, struct image *image, struct error *err)
 {
-    int64_t index[SHAPE_MAX_RANK] = {0}, size = 0, result_size = 0;
-    memory_index(from, index, &size);
-    memory_index(to, index, &result_size);
-    int64_t *owner = size < INT64_MAX / 16 ? malloc((size_t)(size > 0 ? size : 1) * sizeof *owner)
-                                           : NULL; /* the operand's element at each place */
-    if (owner == NULL) {
-        return error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for the tiles of %s",
-                         shape_text(from));
-    }
-    for (int64_t i = 0; i < size; i++) {
-        owner[i] = -1;
-    }
-    int64_t unused, count = shape_elements(from), result_count = shape_elements(to);
-    for (int64_t i = 0; i < count; i++) {
-        owner[memory_index(from, index, &unused)] = i;
-        next_index(from, index);
-    }
-    int bytes = type_bytes(to->type);
-    memset(index, 0, sizeof index);
-    for (int64_t i = 0; i < result_count; i++) {
-        int64_t at = memory_index(to, index, &unused);
-        int64_t element = at < size ? owner[at] : -1;
-        char *place = (char *)literal_data(result) + i * bytes;
-        if (element >= 0) {
-            memcpy(place, (const char *)literal_data(operand) + element * bytes, (size_t)bytes);
-        } else {
-            memset(place, 0, (size_t)bytes);
-        }
-        if (element < 0 || literal_is_unspecified(operand, element)) {
-            literal_mark_unspecified(result, i);
-        }
-        next_index(to, index);
-    }
-    free(owner);
-    return true;
+    size_t bytes = (size_t)(bits / 8 + 9);
+    *image = (struct image){bits, calloc(bytes, 1), calloc(bytes, 1)};
+    return (image->data != NULL && image->known != NULL) ||
+           error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for a bitcast of %lld bits",
+                     (long long)bits);
 }
 
-/* --- packed elements --- */
+static void image_finish(struct image *image)
+{
+    free(image->data);
+    free(image->known);
+}
 
-/* Appends or reads `bits` bits of little-endian bit streams. */
+/* Writes or reads up to 64 bits of a little-endian bit stream. */
 static void put_bits(uint8_t *stream, int64_t at, int bits, uint64_t value)
 {
+    if (at % 8 == 0 && bits % 8 == 0) {
+        memcpy(stream + at / 8, &value, (size_t)bits / 8);
+        return;
+    }
     for (int b = 0; b < bits; b++, at++) {
         stream[at / 8] |= (uint8_t)((value >> b & 1) << (at % 8));
     }
@@ -177,36 +161,78 @@ static void put_bits(uint8_t *stream, int64_t at, int bits, uint64_t value)
 static uint64_t take_bits(const uint8_t *stream, int64_t at, int bits)
 {
     uint64_t value = 0;
+    if (at % 8 == 0 && bits % 8 == 0) {
+        memcpy(&value, stream + at / 8, (size_t)bits / 8);
+        return value;
+    }
     for (int b = 0; b < bits; b++, at++) {
         value |= (uint64_t)(stream[at / 8] >> (at % 8) & 1) << b;
     }
     return value;
 }
 
-/* From elements in memory order (one per type_bytes bytes) to such of another type. Sub-byte types
- * are extended again as the new type wants it. */
-static bool repack(const struct literal *from, int from_bits, struct literal *to, int to_bits,
-                   struct error *err)
+/* Element i between a literal and place `at` of memory. Elements of 128 bits are two of 64. */
+static void put_element(const struct literal *from, int64_t i, int bits, int64_t at,
+                        struct image *image)
 {
-    int64_t count = literal_elements(from), result_count = literal_elements(to);
-    uint8_t *stream = calloc((size_t)(count * from_bits / 8 + 9), 1);
-    if (stream == NULL) {
-        return error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for the bits of %s",
-                         shape_text(from->shape));
+    uint64_t known = literal_is_unspecified(from, i) ? 0 : UINT64_MAX;
+    for (int part = 0; part < bits; part += 64) {
+        int width = bits - part < 64 ? bits - part : 64;
+        uint64_t value = bits > 64 ? ((const uint64_t *)literal_data(from))[2 * i + part / 64]
+                                   : literal_get_bits(from, i);
+        put_bits(image->data, at * bits + part, width, value);
+        put_bits(image->known, at * bits + part, width, known >> (64 - width));
     }
+}
+static void take_element(const struct image *image, int64_t at, int bits, struct literal *to,
+                         int64_t i)
+{
+    uint64_t parts[2] = {0};
+    bool known = (at + 1) * bits <= image->bits;
+    for (int part = 0; part < bits && known; part += 64) {
+        int width = bits - part < 64 ? bits - part : 64;
+        uint64_t all = UINT64_MAX >> (64 - width);
+        parts[part / 64] = take_bits(image->data, at * bits + part, width);
+        known = take_bits(image->known, at * bits + part, width) == all;
+    }
+    if (bits > 64) {
+        memcpy((char *)literal_data(to) + 16 * i, parts, sizeof parts);
+    } else if (type_is_integer(to->shape->type)) {
+        literal_set_int(to, i, (int64_t)parts[0]);
+    } else {
+        literal_set_bits(to, i, parts[0]);
+    }
+    if (!known) {
+        literal_mark_unspecified(to, i);
+    }
+}
+
+/* Through memory, element by element. */
+static bool copy_through(const struct literal *operand, const struct shape *from,
+                         struct literal *result, const struct shape *to, struct error *err)
+{
+    int64_t index[SHAPE_MAX_RANK] = {0}, size = 0, result_size = 0, unused;
+    int from_bits = memory_bits(from), to_bits = memory_bits(to);
+    memory_index(from, index, &size);
+    memory_index(to, index, &result_size);
+    if (size > INT64_MAX / 256 || result_size > INT64_MAX / 256) {
+        return error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for the tiles of %s",
+                         shape_text(from));
+    }
+    struct image image;
+    bool ok = image_create(size * from_bits, &image, err);
+    int64_t count = ok ? shape_elements(from) : 0, result_count = ok ? shape_elements(to) : 0;
     for (int64_t i = 0; i < count; i++) {
-        put_bits(stream, i * from_bits, from_bits, literal_get_bits(from, i));
+        put_element(operand, i, from_bits, memory_index(from, index, &unused), &image);
+        next_index(from, index);
     }
+    memset(index, 0, sizeof index);
     for (int64_t i = 0; i < result_count; i++) {
-        uint64_t bits = take_bits(stream, i * to_bits, to_bits);
-        if (type_is_integer(to->shape->type)) {
-            literal_set_int(to, i, (int64_t)bits);
-        } else {
-            literal_set_bits(to, i, bits);
-        }
+        take_element(&image, memory_index(to, index, &unused), to_bits, result, i);
+        next_index(to, index);
     }
-    free(stream);
-    return true;
+    image_finish(&image);
+    return ok;
 }
 
 /* --- bitcast --- */
@@ -237,32 +263,99 @@ static struct literal *reorder(struct literal *literal, const struct shape *shap
     return moved;
 }
 
-/* The elements of `memory` (in memory order), as elements of another type in memory order. */
-static struct literal *reinterpret(struct literal *memory, const struct shape *from,
-                                   const struct shape *to, struct error *err)
+/* Whole bytes in memory as they are here. */
+static bool is_bytes(const struct shape *shape)
 {
-    bool sub_byte = type_bits(from->type) < 8 || type_bits(to->type) < 8;
+    return type_bits(shape->type) >= 8 && memory_bits(shape) == 8 * type_bytes(shape->type);
+}
+
+/* No more than the order of dimensions changes; elements keep their bits, or are bytes that are
+ * read as elements of another type. */
+static bool is_reordering(const struct literal *operand, const struct shape *from,
+                          const struct shape *to)
+{
     bool same = from->type == to->type && memory_bits(from) == memory_bits(to);
-    if (same || (!sub_byte && memory->buffer->unspecified == NULL)) {
-        return literal_view(memory, shape_with_layout(to, NULL));
+    return (same || (is_bytes(from) && is_bytes(to) && !literal_has_unspecified(operand))) &&
+           from->layout->tile_count == 0 && to->layout->tile_count == 0;
+}
+
+/* Sizes of a dynamic result: dimensions but those of size 1 are the same, in order. */
+static bool matched_sizes(const struct literal *operand, const struct shape *to, int64_t *sizes)
+{
+    const struct shape *from = operand->shape;
+    int f = 0;
+    for (int t = 0; t < to->rank; t++) {
+        sizes[t] = to->dimensions[t];
+        if (to->dimensions[t] == 1 && !shape_dimension_is_dynamic(to, t)) {
+            continue;
+        }
+        while (f < from->rank && from->dimensions[f] == 1 &&
+               !shape_dimension_is_dynamic(from, f)) {
+            f++;
+        }
+        if (f == from->rank || from->dimensions[f] != to->dimensions[t]) {
+            return false;
+        }
+        sizes[t] = dynamic_size(operand, f++);
     }
-    struct literal *result = literal_create(shape_with_layout(to, NULL), err);
-    if (result == NULL) {
+    for (; f < from->rank; f++) {
+        if (from->dimensions[f] != 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Neither shape is dynamic. */
+static struct literal *bitcast(struct literal *operand, const struct shape *from,
+                               const struct shape *to, struct error *err)
+{
+    bool tiled = from->layout->tile_count > 0 || to->layout->tile_count > 0;
+    if (!tiled && shape_elements(from) * memory_bits(from) != shape_elements(to) * memory_bits(to)) {
+        error_set(err, ERROR_UNIMPLEMENTED, "bitcast between sizes: %s to %s", shape_text(from),
+                  shape_text(to));
         return NULL;
     }
-    bool ok = true;
-    if (sub_byte && (memory_bits(from) > 64 || memory_bits(to) > 64)) {
-        ok = error_set(err, ERROR_UNIMPLEMENTED, "bitcast between packed %s and %s",
-                       shape_text(from), shape_text(to));
-    } else if (sub_byte) {
-        ok = repack(memory, memory_bits(from), result, memory_bits(to), err);
-    } else {
-        memcpy(literal_data(result), literal_data(memory), memory->buffer->size);
+    if (!is_reordering(operand, from, to)) {
+        if (!tiles_are_plain(from) || !tiles_are_plain(to)) {
+            error_set(err, ERROR_UNIMPLEMENTED, "bitcast between the tiles of %s and %s",
+                      shape_text(from), shape_text(to));
+            return NULL;
+        }
+        struct literal *result = literal_create(to, err);
+        if (result != NULL && !copy_through(operand, from, result, to, err)) {
+            literal_release(result);
+            return NULL;
+        }
+        return result;
     }
-    if (ok && literal_has_unspecified(memory)) {
-        ok = literal_mark_all_unspecified(result, err);
+    struct literal *memory = reorder(operand, from, true, err);
+    struct literal *view = memory != NULL ? literal_view(memory, shape_with_layout(to, NULL)) : NULL;
+    struct literal *result = view != NULL ? reorder(view, to, false, err) : NULL;
+    literal_release(memory);
+    literal_release(view);
+    return result != NULL ? literal_reshape_take(result, to) : NULL;
+}
+
+/* A dynamic array stays where it is in memory; its sizes go with its dimensions. */
+static struct literal *bitcast_dynamic(const struct literal *operand, const struct shape *from,
+                                       const struct shape *to, struct error *err)
+{
+    int64_t sizes[SHAPE_MAX_RANK];
+    if (!matched_sizes(operand, to, sizes)) {
+        error_set(err, ERROR_UNIMPLEMENTED,
+                  "bitcast between dynamic dimensions that differ: %s to %s", shape_text(from),
+                  shape_text(to));
+        return NULL;
     }
-    if (!ok) {
+    struct literal *whole = literal_view(operand, shape_static(from));
+    struct literal *moved = whole != NULL ? bitcast(whole, shape_static(from), shape_static(to), err)
+                                          : NULL;
+    literal_release(whole);
+    struct literal *result = moved != NULL ? literal_view(moved, to) : NULL;
+    literal_release(moved);
+    result = result != NULL ? literal_own_take(result, err) : NULL;
+    if (result != NULL && !dynamic_set_sizes(result, sizes, err)) {
         literal_release(result);
         return NULL;
     }
@@ -274,40 +367,20 @@ struct literal *eval_bitcast(struct evaluation *evaluation, const struct instruc
 {
     (void)evaluation;
     const struct shape *from = instruction->operands[0]->shape, *to = instruction->shape;
-    if (!shape_is_array(from) || !shape_is_array(to) || from->dynamic != NULL ||
-        to->dynamic != NULL) {
-        error_set(err, ERROR_UNIMPLEMENTED, "bitcast from %s to %s", shape_text(from),
-                  shape_text(to));
+    if (from == to) {
+        return operand_pass(operands, 0);
+    }
+    if (!shape_is_array(from) || !shape_is_array(to)) {
+        error_set(err, ERROR_UNIMPLEMENTED, "bitcast of what is no array: %s to %s",
+                  shape_text(from), shape_text(to));
         return NULL;
     }
-    bool tiled = from->layout->tile_count > 0 || to->layout->tile_count > 0;
-    int64_t from_bits = shape_elements(from) * memory_bits(from);
-    if (!tiled && from_bits != shape_elements(to) * memory_bits(to)) {
-        error_set(err, ERROR_INVALID_ARGUMENT, "bitcast between sizes: %s to %s", shape_text(from),
-                  shape_text(to));
-        return NULL;
-    }
-    if (tiled && (from->layout != to->layout || !shape_same_dimensions(from, to))) {
-        if (!tiles_are_plain(from) || !tiles_are_plain(to) || from->type != to->type) {
-            error_set(err, ERROR_UNIMPLEMENTED, "bitcast between the tiles of %s and %s",
-                      shape_text(from), shape_text(to));
-            return NULL;
-        }
-        struct literal *result = literal_create(to, err);
-        if (result != NULL && !copy_tiled(operands->values[0], from, result, to, err)) {
-            literal_release(result);
-            return NULL;
-        }
-        return result;
+    if (from->dynamic != NULL || to->dynamic != NULL) {
+        return bitcast_dynamic(operands->values[0], from, to, err);
     }
     if (from->type == to->type && layout_is_default(from->layout) &&
-        layout_is_default(to->layout)) {
+        layout_is_default(to->layout) && shape_elements(from) == shape_elements(to)) {
         return literal_reshape_take(operand_pass(operands, 0), to);
     }
-    struct literal *memory = reorder(operands->values[0], from, true, err);
-    struct literal *cast = memory != NULL ? reinterpret(memory, from, to, err) : NULL;
-    struct literal *result = cast != NULL ? reorder(cast, to, false, err) : NULL;
-    literal_release(memory);
-    literal_release(cast);
-    return result != NULL ? literal_reshape_take(result, to) : NULL;
+    return bitcast(operands->values[0], from, to, err);
 }

@@ -27,8 +27,7 @@ static bool is_narrow(enum type type)
     return type_is_float(type) && !lane_is_native(type);
 }
 
-/* Elementwise, on types and with results that need nothing but arithmetic. */
-static bool is_elementwise(const struct instruction *instruction)
+bool cluster_is_elementwise(const struct instruction *instruction)
 {
     struct lane_step step;
     enum type result = instruction->shape->type;
@@ -71,7 +70,7 @@ static void place(struct finder *finder, int i)
 {
     const struct instruction *instruction = finder->computation->instructions[i];
     bool reshape = is_reshape(instruction);
-    if (!reshape && !is_elementwise(instruction)) {
+    if (!reshape && !cluster_is_elementwise(instruction)) {
         return;
     }
     int first = finder->users.first[i], last = finder->users.first[i + 1];
@@ -431,4 +430,9 @@ int cluster_input_count(const struct cluster *cluster)
 const struct instruction *cluster_input(const struct cluster *cluster, int i)
 {
     return cluster->inputs[i];
+}
+
+int cluster_size(const struct cluster *cluster)
+{
+    return cluster->member_count;
 }

@@ -26,9 +26,19 @@ struct clusters {
 struct clusters *clusters_find(const struct computation *computation);
 void clusters_destroy(struct clusters *clusters); /* NULL is allowed */
 
+/* Elementwise, on types and with results that need nothing but arithmetic? */
+bool cluster_is_elementwise(const struct instruction *instruction);
+
+/* Floats of a type that is converted on loading: signalling NaNs among them would become quiet ones
+ * in doubles. */
+bool cluster_has_signalling(enum type type, const void *elements, int64_t count);
+
 /* The instructions whose values cluster_run wants as operands. */
 int cluster_input_count(const struct cluster *cluster);
 const struct instruction *cluster_input(const struct cluster *cluster, int i);
+
+/* How many instructions it stands for, and those that it looks through. */
+int cluster_size(const struct cluster *cluster);
 
 /* The value of the root. Not for several threads at once. */
 struct literal *cluster_run(struct cluster *cluster, struct evaluation *evaluation,

@@ -24,8 +24,7 @@ enum { LONG_RUN = 16 };
 /* A view's elements before they are loaded, in their own type. */
 typedef double raw_strip[LANE_STRIP];
 
-/* Signalling NaNs would become quiet ones in doubles. */
-static bool has_signalling(enum type type, const void *elements, int64_t count)
+bool cluster_has_signalling(enum type type, const void *elements, int64_t count)
 {
     const struct float_format *format = &float_formats[type];
     if (format->specials != SPECIALS_IEEE) {
@@ -134,7 +133,7 @@ static bool load_view(const struct run *run, struct program_frame *frame, int v,
             return true;
         }
         lane_load(type, data, program_input(frame, v), count);
-        return !has_signalling(type, data, count);
+        return !cluster_has_signalling(type, data, count);
     }
     raw_strip raw;
     char *target = native ? program_input(frame, v) : (char *)raw;
@@ -146,7 +145,7 @@ static bool load_view(const struct run *run, struct program_frame *frame, int v,
         return true;
     }
     lane_load(type, raw, program_input(frame, v), count);
-    return !has_signalling(type, raw, count);
+    return !cluster_has_signalling(type, raw, count);
 }
 
 /* What is the same in all lanes. */
@@ -157,8 +156,8 @@ static bool load_scalars(const struct run *run, struct program_frame *frame)
         const struct cluster_view *view = &run->cluster->views[v];
         if (view->input >= 0 && view->period == 1) {
             lane_fill(view->type, run->data[v], program_input(frame, v), LANE_STRIP);
-            quiet = quiet &&
-                    (lane_is_native(view->type) || !has_signalling(view->type, run->data[v], 1));
+            quiet = quiet && (lane_is_native(view->type) ||
+                              !cluster_has_signalling(view->type, run->data[v], 1));
         }
     }
     return quiet;

@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hlo/async.h"
 #include "interp/devices.h"
 #include "interp/eval.h"
 #include "interp/groups.h"
+#include "interp/permute.h"
 #include "interp/reduction.h"
 #include "interp/walk.h"
 
@@ -57,8 +59,19 @@ struct collective {
     struct evaluation *evaluation;
     const struct instruction *instruction;
     const struct meeting *meeting;
-    int position;
+    const struct group *group;
 };
+
+/* The place in the group of a device that is there, of this one. */
+static int place_of(const struct collective *collective, int position)
+{
+    return group_place(collective->group, position);
+}
+
+static int own_place(const struct collective *collective)
+{
+    return place_of(collective, collective->group->position);
+}
 typedef struct literal *part_function(const struct collective *collective, int i,
                                       const struct shape *shape, struct error *err);
 
@@ -77,20 +90,50 @@ static struct literal *all_reduce_part(const struct collective *collective, int 
     return result;
 }
 
-/* Places of a result along a dimension from `start` on that no device gives: XLA lets a module say
- * a result larger than what its devices gather, and leaves the rest as it was. */
-static void mark_beyond(struct literal *result, int along, int64_t start)
+/* A result of which nobody gives the indices for which given[index / size] is false (or that lie
+ * beyond them) along a dimension: those of devices that do not exist, and what a module says its
+ * result is larger than what its devices gather, which XLA leaves as it was. */
+static void mark_missing(struct literal *result, int along, const bool *given, int count,
+                         int64_t size)
 {
     const struct shape *shape = result->shape;
-    int64_t inner = 1, size = shape->dimensions[along], count = literal_elements(result);
+    int64_t inner = 1, elements = literal_elements(result);
     for (int d = along + 1; d < shape->rank; d++) {
         inner *= shape->dimensions[d];
     }
-    for (int64_t i = 0; start < size && i < count; i++) {
-        if (i / inner % size >= start) {
+    for (int64_t i = 0; i < elements; i++) {
+        int64_t index = i / inner % shape->dimensions[along];
+        if (index >= count * size || !given[index / size]) {
             literal_mark_unspecified(result, i);
         }
     }
+}
+
+/* Puts pieces of `size` indices along a dimension side by side in the places of those who gave
+ * them: piece p begins at from_start in operand i of device p. */
+static struct literal *gather_pieces(const struct collective *collective, int i,
+                                     const struct shape *shape, int along, int64_t size,
+                                     int64_t from_start, struct error *err)
+{
+    const struct meeting *meeting = collective->meeting;
+    int count = collective->group->size;
+    struct literal *result = literal_zero(shape, err);
+    bool *given = memory_zalloc((size_t)count), ok = result != NULL;
+    for (int p = 0; ok && p < meeting->count; p++) {
+        int place = place_of(collective, p);
+        given[place] = true;
+        ok = copy_block(result, place * size, meeting_operand(meeting, p, i), from_start, along,
+                        size, err);
+    }
+    if (ok && (meeting->count < count || count * size < shape->dimensions[along])) {
+        mark_missing(result, along, given, count, size);
+    }
+    free(given);
+    if (!ok) {
+        literal_release(result);
+        return NULL;
+    }
+    return result;
 }
 
 static struct literal *all_gather_part(const struct collective *collective, int i,
@@ -98,27 +141,13 @@ static struct literal *all_gather_part(const struct collective *collective, int 
 {
     const struct meeting *meeting = collective->meeting;
     int along = (int)attr_ints(collective->instruction, ATTR_DIMENSIONS).values[0];
-    struct literal *result = literal_zero(shape, err);
-    int64_t start = 0;
-    for (int p = 0; result != NULL && p < meeting->count; p++) {
-        const struct literal *operand = meeting_operand(meeting, p, i);
-        int64_t size = operand->shape->dimensions[along];
-        if (start + size > shape->dimensions[along]) {
-            error_set(err, ERROR_INVALID_ARGUMENT, "%d devices give more than %s holds",
-                      meeting->count, shape_text(shape));
-            literal_release(result);
-            return NULL;
-        }
-        if (!copy_block(result, start, operand, 0, along, size, err)) {
-            literal_release(result);
-            return NULL;
-        }
-        start += size;
+    int64_t size = meeting_operand(meeting, 0, i)->shape->dimensions[along];
+    if (collective->group->size * size > shape->dimensions[along]) {
+        error_set(err, ERROR_INVALID_ARGUMENT, "%d devices give more than %s holds",
+                  collective->group->size, shape_text(shape));
+        return NULL;
     }
-    if (result != NULL) {
-        mark_beyond(result, along, start);
-    }
-    return result;
+    return gather_pieces(collective, i, shape, along, size, 0, err);
 }
 
 /* The device's share of the reduced value, which is meeting->shared. */
@@ -130,14 +159,14 @@ static struct literal *reduce_scatter_part(const struct collective *collective, 
         shape_is_tuple(meeting->shared->shape) ? meeting->shared->elements[i] : meeting->shared;
     int along = (int)attr_ints(collective->instruction, ATTR_DIMENSIONS).values[0];
     int64_t size = shape->dimensions[along];
-    if (size * (collective->position + 1) > whole->shape->dimensions[along]) {
+    int place = own_place(collective);
+    if (size * (place + 1) > whole->shape->dimensions[along]) {
         error_set(err, ERROR_INVALID_ARGUMENT, "no share of %s for device %d of %d",
-                  shape_text(whole->shape), collective->position, meeting->count);
+                  shape_text(whole->shape), place, collective->group->size);
         return NULL;
     }
     struct literal *result = literal_create(shape, err);
-    if (result != NULL &&
-        !copy_block(result, 0, whole, size * collective->position, along, size, err)) {
+    if (result != NULL && !copy_block(result, 0, whole, size * place, along, size, err)) {
         literal_release(result);
         return NULL;
     }
@@ -149,75 +178,129 @@ static struct literal *reduce_scatter_part(const struct collective *collective, 
 static struct literal *all_to_all_array(const struct collective *collective, int i,
                                         const struct shape *shape, struct error *err)
 {
-    const struct meeting *meeting = collective->meeting;
     int along = (int)attr_ints(collective->instruction, ATTR_DIMENSIONS).values[0];
-    int64_t size = shape->dimensions[along] / meeting->count;
-    struct literal *result = literal_create(shape, err);
-    for (int p = 0; result != NULL && p < meeting->count; p++) {
-        if (!copy_block(result, p * size, meeting_operand(meeting, p, i),
-                        collective->position * size, along, size, err)) {
-            literal_release(result);
-            return NULL;
-        }
+    int64_t size = shape->dimensions[along] / collective->group->size;
+    return gather_pieces(collective, i, shape, along, size, own_place(collective) * size, err);
+}
+
+static struct literal *unspecified(const struct shape *shape, struct error *err)
+{
+    struct literal *result = literal_zero(shape, err);
+    if (result != NULL && !literal_mark_all_unspecified(result, err)) {
+        literal_release(result);
+        return NULL;
     }
     return result;
+}
+
+/* The device of the group at a place, as a position in the meeting; −1 if it does not exist. */
+static int find_place(const struct collective *collective, int place)
+{
+    for (int p = 0; p < collective->group->count; p++) {
+        if (place_of(collective, p) == place) {
+            return p;
+        }
+    }
+    return -1;
 }
 
 /* Tuple form: operand j goes to device j. */
 static struct literal *all_to_all_tuple(const struct collective *collective, int i,
                                         const struct shape *shape, struct error *err)
 {
-    (void)shape;
     const struct meeting *meeting = collective->meeting;
-    if (i >= meeting->count || collective->position >= meeting->operand_count) {
+    if (meeting->operand_count != collective->group->size) {
         error_set(err, ERROR_INVALID_ARGUMENT, "%d operands for %d devices", meeting->operand_count,
-                  meeting->count);
+                  collective->group->size);
         return NULL;
     }
-    return literal_retain(meeting_operand(meeting, i, collective->position));
+    int source = find_place(collective, i);
+    return source >= 0 ? literal_retain(meeting_operand(meeting, source, own_place(collective)))
+                       : unspecified(shape, err);
 }
 
+/* Everybody gets what the first device of the group has, or the one at the place that the last
+ * operand says for each of the others. Source:
+ * xla/backends/gpu/runtime/collective_broadcast_thunk.cc.
+ */
 static struct literal *broadcast_part(const struct collective *collective, int i,
                                       const struct shape *shape, struct error *err)
 {
-    (void)shape;
-    (void)err;
-    return literal_retain(meeting_operand(collective->meeting, 0, i));
+    const struct meeting *meeting = collective->meeting;
+    int64_t root = 0;
+    if (attr_bool(collective->instruction, ATTR_HAS_DYNAMIC_ROOT, false)) {
+        int last = meeting->operand_count - 1;
+        root = literal_get_int(meeting_operand(meeting, collective->group->position, last), i);
+        for (int p = 0; p < meeting->count; p++) {
+            int64_t other = literal_get_int(meeting_operand(meeting, p, last), i);
+            if (other != root || root < 0 || root >= collective->group->size) {
+                error_set(err, ERROR_INVALID_ARGUMENT,
+                          "root %lld of device %d and root %lld of device %d among %d devices",
+                          (long long)root, grid_device(collective->evaluation), (long long)other,
+                          meeting->devices[p], collective->group->size);
+                return NULL;
+            }
+        }
+    }
+    int source = find_place(collective, (int)root);
+    return source >= 0 ? literal_retain(meeting_operand(meeting, source, i))
+                       : unspecified(shape, err);
+}
+
+/* Copies the rows that the device at position p sends to this one. */
+static bool copy_rows(const struct collective *collective, int p, struct literal *result,
+                      struct error *err)
+{
+    const struct meeting *meeting = collective->meeting;
+    const struct literal *input = meeting_operand(meeting, p, 0);
+    const struct literal *offsets = meeting_operand(meeting, p, 2);
+    const struct literal *sizes = meeting_operand(meeting, p, 3);
+    const struct literal *targets = meeting_operand(meeting, p, 4);
+    const struct literal *awaited = meeting_operand(meeting, collective->group->position, 5);
+    int64_t each = literal_elements(offsets) / collective->group->size;
+    int64_t first = own_place(collective) * each, other = place_of(collective, p) * each;
+    for (int64_t u = 0; u < each; u++) {
+        int64_t from = literal_get_int(offsets, first + u);
+        int64_t size = literal_get_int(sizes, first + u);
+        int64_t to = literal_get_int(targets, first + u);
+        if (from < 0 || size < 0 || to < 0 || size > input->shape->dimensions[0] - from ||
+            size > result->shape->dimensions[0] - to) {
+            return error_set(err, ERROR_INVALID_ARGUMENT,
+                             "device %d sends rows outside the arrays to device %d",
+                             meeting->devices[p], grid_device(collective->evaluation));
+        }
+        if (literal_get_int(awaited, other + u) != size) {
+            return error_set(err, ERROR_INVALID_ARGUMENT,
+                             "device %d sends %lld rows to device %d, which awaits %lld",
+                             meeting->devices[p], (long long)size,
+                             grid_device(collective->evaluation),
+                             (long long)literal_get_int(awaited, other + u));
+        }
+        if (!copy_block(result, to, input, from, 0, size, err)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Operands: input, output, input_offsets, send_sizes, output_offsets, recv_sizes; the last four
  * have, for each device of the group in order, the same number of entries. Rows (of dimension 0)
  * [input_offset, + send_size) of a sender's input land at its output_offset in the receiver's
- * output. Source: HLO operation semantics, RaggedAllToAll. */
+ * output. Sources: HLO operation semantics, RaggedAllToAll;
+ * xla/backends/gpu/runtime/ragged_all_to_all_thunk.cc. */
 static struct literal *ragged_part(const struct collective *collective, int i,
                                    const struct shape *shape, struct error *err)
 {
     (void)i;
     (void)shape;
     const struct meeting *meeting = collective->meeting;
-    int self = collective->position;
+    int self = collective->group->position;
     struct literal *result =
         literal_own_take(literal_retain(meeting_operand(meeting, self, 1)), err);
     for (int p = 0; result != NULL && p < meeting->count; p++) {
-        const struct literal *input = meeting_operand(meeting, p, 0);
-        const struct literal *offsets = meeting_operand(meeting, p, 2);
-        const struct literal *sizes = meeting_operand(meeting, p, 3);
-        const struct literal *targets = meeting_operand(meeting, p, 4);
-        int64_t each = literal_elements(offsets) / meeting->count;
-        for (int64_t u = self * each; u < (self + 1) * each; u++) {
-            int64_t from = literal_get_int(offsets, u), size = literal_get_int(sizes, u);
-            int64_t to = literal_get_int(targets, u);
-            if (from < 0 || size < 0 || to < 0 || size > input->shape->dimensions[0] - from ||
-                size > result->shape->dimensions[0] - to) {
-                error_set(err, ERROR_INVALID_ARGUMENT,
-                          "device %d sends rows outside the arrays to device %d", p, self);
-                literal_release(result);
-                return NULL;
-            }
-            if (!copy_block(result, to, input, from, 0, size, err)) {
-                literal_release(result);
-                return NULL;
-            }
+        if (!copy_rows(collective, p, result, err)) {
+            literal_release(result);
+            return NULL;
         }
     }
     return result;
@@ -284,108 +367,13 @@ static struct literal *make_result(const struct collective *collective, struct m
     }
 }
 
-/* --- collective-permute --- */
-
-/* The devices in source_target_pairs, each once, in the order they are named, and the source that
- * sends to this device (a position among them, −1 if none). A pair with a device that does not
- * exist is no pair. */
-static void permute_group(struct evaluation *evaluation, const struct instruction *instruction,
-                          struct group *group, int *source)
-{
-    struct ints pairs = attr_ints(instruction, ATTR_SOURCE_TARGET_PAIRS);
-    enum group_mode mode = group_mode_of(instruction);
-    int self = grid_device(evaluation);
-    *group = (struct group){.position = -1};
-    *source = -1;
-    group->devices = memory_alloc((size_t)pairs.count * sizeof *group->devices);
-    /* position[device] among the group, −1 = not named */
-    int total = grid_device_count(evaluation);
-    int *position = memory_alloc((size_t)total * sizeof *position);
-    memset(position, 0xff, (size_t)total * sizeof *position);
-    for (int i = 0; i + 1 < pairs.count; i += 2) {
-        const int ends[2] = {group_device(evaluation, mode, pairs.values[i]),
-                             group_device(evaluation, mode, pairs.values[i + 1])};
-        for (int k = 0; k < 2 && ends[0] >= 0 && ends[1] >= 0; k++) {
-            if (position[ends[k]] < 0) {
-                position[ends[k]] = group->count;
-                group->devices[group->count++] = ends[k];
-            }
-        }
-        if (ends[0] >= 0 && ends[1] == self) {
-            *source = position[ends[0]];
-        }
-    }
-    group->position = position[self];
-    free(position);
-}
-
-/* A device that nobody sends to gets zeros. */
-static struct literal *eval_permute(struct evaluation *evaluation,
-                                    const struct instruction *instruction,
-                                    struct operands *operands, const struct shape *shape,
-                                    struct error *err)
-{
-    if (attr_get(instruction, ATTR_SLICE_SIZES) != NULL) {
-        error_set(err, ERROR_UNIMPLEMENTED, "collective-permute in place");
-        return NULL;
-    }
-    struct group group;
-    int source;
-    struct literal *result = NULL;
-    permute_group(evaluation, instruction, &group, &source);
-    if (group.position < 0) {
-        group_finish(&group);
-        return literal_zero(shape, err);
-    }
-    struct meeting *meeting = grid_meet(evaluation, instruction, collective_channel(instruction),
-                                        group.devices, group.count, group.position, operands, err);
-    group_finish(&group);
-    if (meeting == NULL) {
-        return NULL;
-    }
-    if (source < 0) {
-        result = literal_zero(shape, err);
-    } else if (shape_is_tuple(shape)) {
-        struct literal **parts = memory_alloc((size_t)shape->count * sizeof *parts);
-        for (int i = 0; i < shape->count; i++) {
-            parts[i] = literal_retain(meeting_operand(meeting, source, i));
-        }
-        result = literal_tuple_take(shape, parts);
-        free(parts);
-    } else {
-        result = literal_retain(meeting_operand(meeting, source, 0));
-    }
-    grid_leave(evaluation, meeting);
-    return result;
-}
-
 /* --- the ops --- */
-
-/* Whether the op has a meaning when some devices of its group do not exist: it has where each
- * device adds its part and none has a place of its own. XLA's CPU runs the all-reduce of a module
- * for one device whatever groups it names. */
-static bool bears_absence(enum opcode opcode)
-{
-    switch (opcode) {
-    case OP_ALL_REDUCE:
-    case OP_ALL_REDUCE_START:
-    case OP_ALL_GATHER:
-    case OP_ALL_GATHER_START:
-        return true;
-    default:
-        return false;
-    }
-}
 
 static struct literal *eval_in_group(struct evaluation *evaluation,
                                      const struct instruction *instruction,
                                      struct operands *operands, const struct shape *shape,
                                      struct error *err)
 {
-    if (attr_bool(instruction, ATTR_HAS_DYNAMIC_ROOT, false)) {
-        error_set(err, ERROR_UNIMPLEMENTED, "collective-broadcast from a dynamic root");
-        return NULL;
-    }
     struct group group;
     if (!group_find(evaluation, instruction, &group, err)) {
         return NULL;
@@ -398,19 +386,11 @@ static struct literal *eval_in_group(struct evaluation *evaluation,
                   evaluation->replica, evaluation->partition);
         return NULL;
     }
-    if (group.absent && !bears_absence(instruction->opcode)) {
-        error_set(err, ERROR_INVALID_ARGUMENT,
-                  "a group of %s names devices that do not exist: there are %d replicas and %d "
-                  "partitions",
-                  instruction->name, grid_replicas(evaluation), grid_partitions(evaluation));
-        group_finish(&group);
-        return NULL;
-    }
     struct meeting *meeting = grid_meet(evaluation, instruction, collective_channel(instruction),
                                         group.devices, group.count, group.position, operands, err);
     struct literal *result = NULL;
     if (meeting != NULL) {
-        struct collective collective = {evaluation, instruction, meeting, group.position};
+        struct collective collective = {evaluation, instruction, meeting, &group};
         result = make_result(&collective, meeting, shape, err);
         grid_leave(evaluation, meeting);
     }
@@ -427,7 +407,7 @@ static struct literal *start_result(const struct instruction *instruction,
     const struct shape *shape = instruction->shape;
     struct literal **elements = memory_zalloc((size_t)shape->count * sizeof *elements);
     elements[1] = result;
-    if (shape_is_tuple(shape->elements[0])) {
+    if (shape_is_tuple(shape->elements[0]) && !shape_is_tuple(operands->values[0]->shape)) {
         struct literal **parts = memory_alloc((size_t)operands->count * sizeof *parts);
         for (int i = 0; i < operands->count; i++) {
             parts[i] = literal_retain(operands->values[i]);
@@ -459,19 +439,16 @@ struct literal *eval_collective(struct evaluation *evaluation,
         permute = true;
         break;
     case OP_ALL_GATHER_START:
+    case OP_ALL_REDUCE_START:
         start = true;
         break;
     default:
         break;
     }
-    if (start && (!shape_is_tuple(shape) || shape->count < 2)) {
-        error_set(err, ERROR_INVALID_ARGUMENT, "the result of %s is no (operand, result, …)",
-                  instruction->name);
-        return NULL;
-    }
+    start = start && async_start_is_pair(instruction);
     const struct shape *result_shape = start ? shape->elements[1] : shape;
     struct literal *result =
-        permute ? eval_permute(evaluation, instruction, operands, result_shape, err)
+        permute ? permute_values(evaluation, instruction, operands, result_shape, err)
                 : eval_in_group(evaluation, instruction, operands, result_shape, err);
     return result != NULL && start ? start_result(instruction, operands, result, err) : result;
 }

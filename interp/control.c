@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "interp/eval.h"
+#include "interp/plan.h"
 
 /* --- leaves of a computation --- */
 
@@ -194,13 +195,33 @@ static bool may_iterate(const struct interp_options *options, int64_t i, struct 
     return true;
 }
 
+/* The loop by its tape; false if it has none. Who sees or moves single values gets none. */
+static bool run_tape(struct evaluation *evaluation, const struct instruction *instruction,
+                     struct operands *operands, struct literal **result, struct error *err)
+{
+    const struct interp_options *options = &evaluation->options;
+    if (options->on_instruction != NULL || options->noise != NULL || evaluation->plans == NULL) {
+        return false;
+    }
+    struct tape *tape = plans_tape(evaluation->plans, instruction);
+    if (tape == NULL || tape_is_running(tape)) {
+        return false;
+    }
+    *result = tape_run(tape, evaluation, operands, err);
+    return true;
+}
+
 /* The state is handed to the body, which may update it in place: elements die there at their last
  * use, and the condition only looks. */
 struct literal *eval_while(struct evaluation *evaluation, const struct instruction *instruction,
                            struct operands *operands, struct error *err)
 {
     const struct computation *body = instruction->called[0], *condition = instruction->called[1];
-    struct literal *state = operand_pass(operands, 0);
+    struct literal *state = NULL;
+    if (run_tape(evaluation, instruction, operands, &state, err)) {
+        return state;
+    }
+    state = operand_pass(operands, 0);
     int64_t outer = evaluation->iteration;
     for (int64_t i = 0; state != NULL; i++) {
         evaluation->iteration = i;
@@ -245,19 +266,7 @@ struct literal *eval_conditional(struct evaluation *evaluation,
     return eval_computation(evaluation, instruction->called[index], &argument, 1, err);
 }
 
-/* --- asynchronous forms: the work is done at the start --- */
-
-/* A tuple of the operands (shape), sharing them. */
-static struct literal *operand_tuple(const struct shape *shape, const struct operands *operands)
-{
-    struct literal **elements = memory_alloc((size_t)operands->count * sizeof *elements);
-    for (int i = 0; i < operands->count; i++) {
-        elements[i] = literal_retain(operands->values[i]);
-    }
-    struct literal *tuple = literal_tuple_take(shape, elements);
-    free(elements);
-    return tuple;
-}
+/* --- copies --- */
 
 /* Fills elements[first ..] of a start tuple with zeros (contexts) and closes it. Takes the filled
  * ones. */
@@ -274,43 +283,6 @@ static struct literal *start_tuple(const struct shape *shape, struct literal **e
         }
     }
     return literal_tuple_take(shape, elements);
-}
-
-/* ((operands), result, contexts…) */
-struct literal *eval_async_start(struct evaluation *evaluation,
-                                 const struct instruction *instruction, struct operands *operands,
-                                 struct error *err)
-{
-    const struct shape *shape = instruction->shape;
-    struct literal **elements = memory_alloc((size_t)shape->count * sizeof *elements);
-    elements[0] = operand_tuple(shape->elements[0], operands);
-    elements[1] =
-        call_with_operands(evaluation, instruction->called[0], operands, operands->count, err);
-    struct literal *result = NULL;
-    if (elements[1] != NULL) {
-        result = start_tuple(shape, elements, 2, err);
-    } else {
-        literal_release(elements[0]);
-    }
-    free(elements);
-    return result;
-}
-
-struct literal *eval_async_update(struct evaluation *evaluation,
-                                  const struct instruction *instruction, struct operands *operands,
-                                  struct error *err)
-{
-    return eval_first_operand(evaluation, instruction, operands, err);
-}
-
-struct literal *eval_async_done(struct evaluation *evaluation,
-                                const struct instruction *instruction, struct operands *operands,
-                                struct error *err)
-{
-    (void)evaluation;
-    (void)instruction;
-    (void)err;
-    return tuple_element(operands, 1);
 }
 
 /* (destination, source, context) */
@@ -337,76 +309,4 @@ struct literal *eval_copy_done(struct evaluation *evaluation, const struct instr
     (void)instruction;
     (void)err;
     return tuple_element(operands, 0);
-}
-
-/* The end of a collective: all-reduce-start is its own result, the others are
- * (operand, result, contexts…). Source: xla/service/shape_inference.cc. */
-struct literal *eval_start_done(struct evaluation *evaluation,
-                                const struct instruction *instruction, struct operands *operands,
-                                struct error *err)
-{
-    if (instruction->opcode == OP_ALL_REDUCE_DONE) {
-        return eval_first_operand(evaluation, instruction, operands, err);
-    }
-    return tuple_element(operands, 1);
-}
-
-/* --- the host --- */
-
-/* Nobody listens: the values are dropped. */
-struct literal *eval_outfeed(struct evaluation *evaluation, const struct instruction *instruction,
-                             struct operands *operands, struct error *err)
-{
-    (void)evaluation;
-    (void)instruction;
-    (void)operands;
-    return token(err);
-}
-
-struct literal *eval_infeed(struct evaluation *evaluation, const struct instruction *instruction,
-                            struct operands *operands, struct error *err)
-{
-    (void)evaluation;
-    (void)operands;
-    error_set(err, ERROR_UNIMPLEMENTED, "%s: nothing feeds the module", instruction->name);
-    return NULL;
-}
-
-/* (data, context, token): without a receiver the data is dropped. */
-struct literal *eval_send(struct evaluation *evaluation, const struct instruction *instruction,
-                          struct operands *operands, struct error *err)
-{
-    (void)evaluation;
-    const struct shape *shape = instruction->shape;
-    if (!attr_bool(instruction, ATTR_IS_HOST_TRANSFER, false) || !shape_is_tuple(shape) ||
-        shape->count != 3) {
-        error_set(err, ERROR_UNIMPLEMENTED, "send to another device");
-        return NULL;
-    }
-    struct literal *elements[3] = {literal_retain(operands->values[0])};
-    return start_tuple(shape, elements, 1, err);
-}
-
-struct literal *eval_send_done(struct evaluation *evaluation, const struct instruction *instruction,
-                               struct operands *operands, struct error *err)
-{
-    (void)evaluation;
-    (void)instruction;
-    (void)operands;
-    return token(err);
-}
-
-struct literal *eval_recv(struct evaluation *evaluation, const struct instruction *instruction,
-                          struct operands *operands, struct error *err)
-{
-    (void)evaluation;
-    (void)operands;
-    error_set(err, ERROR_UNIMPLEMENTED, "%s: nobody sends", instruction->name);
-    return NULL;
-}
-
-struct literal *eval_recv_done(struct evaluation *evaluation, const struct instruction *instruction,
-                               struct operands *operands, struct error *err)
-{
-    return eval_recv(evaluation, instruction, operands, err);
 }

@@ -10,6 +10,7 @@
 #include "interp/convolution_plan.h"
 #include "interp/dot_internal.h"
 #include "interp/eval.h"
+#include "interp/poll.h"
 #include "interp/walk.h"
 
 bool convolution_describe(struct convolution *convolution, const struct instruction *instruction,
@@ -109,11 +110,14 @@ struct literal *eval_convolution(struct evaluation *evaluation,
                                  const struct instruction *instruction, struct operands *operands,
                                  struct error *err)
 {
+    struct poll poll;
+    poll_begin(&poll, &evaluation->options);
     struct literal *result =
         evaluate(instruction, operands->values[0], operands->values[1], instruction->shape,
                  evaluation->options.fidelity == FIDELITY_LITERAL, err);
-    if (result != NULL &&
-        !contract_spread(instruction, operands->values, evaluate_again, result, err)) {
+    bool ok = result != NULL &&
+              contract_spread(instruction, operands->values, evaluate_again, result, err);
+    if (!poll_end(&poll, err) || !ok) {
         literal_release(result);
         return NULL;
     }

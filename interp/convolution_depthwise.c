@@ -15,6 +15,7 @@
 #include "hlo/vector.h"
 #include "interp/convolution_plan.h"
 #include "interp/depthwise_internal.h"
+#include "interp/poll.h"
 
 struct depthwise {
     const struct convolution *convolution;
@@ -24,6 +25,7 @@ struct depthwise {
     int64_t places;  /* of an input line: what the last output place's last tap reaches */
     double *weights; /* [taps][channels] */
     depthwise_loop *loop;
+    struct poll *poll;
     bool failed; /* written by any thread, only to true */
 };
 
@@ -254,7 +256,7 @@ static void compute_lines(void *context, int64_t begin, int64_t end)
         depthwise->failed = true;
         return;
     }
-    for (int64_t line = begin; line < end; line++) {
+    for (int64_t line = begin; line < end && !poll_stopped(depthwise->poll); line++) {
         compute_line(depthwise, line, &workspace);
     }
     free(workspace.memory);
@@ -307,6 +309,7 @@ bool convolution_depthwise(const struct convolution *convolution, struct error *
         .places =
             (last->output_size - 1) * last->stride + (last->kernel_size - 1) * last->tap_step + 1,
         .loop = choose_loop(),
+        .poll = poll_current(),
     };
     int64_t rows = convolution_rows(convolution);
     if (rows == 0 || convolution->output_features == 0) {
@@ -321,5 +324,5 @@ bool convolution_depthwise(const struct convolution *convolution, struct error *
     if (depthwise.failed) {
         return error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for lines of a convolution");
     }
-    return true;
+    return poll_check(depthwise.poll, err);
 }

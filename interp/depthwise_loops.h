@@ -9,8 +9,8 @@ void VECTOR_FUNCTION(depthwise)(const double *const *inputs, const double *weigh
     for (int64_t c = 0; c < channels; c += VECTOR_WIDTH) {
         vector sums[DEPTHWISE_PIXELS], sizes[DEPTHWISE_PIXELS];
         for (int p = 0; p < DEPTHWISE_PIXELS; p++) {
-            /* From the first product on: a sum of negative zeros is one. */
-            sums[p] = vector_read(inputs[0] + p * pixel_step + c) * vector_read(weights + c);
+            /* Sums start from +0 (exact_dot.h). */
+            sums[p] = vector_read(inputs[0] + p * pixel_step + c) * vector_read(weights + c) + 0.0;
             sizes[p] = vector_abs(sums[p]);
         }
         for (int64_t t = 1; t < taps; t++) {

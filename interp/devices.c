@@ -1,6 +1,6 @@
 /* Many devices in one process. Each device is a thread; only the one that holds the baton runs, so
  * that every run takes the same course. A device gives the baton away when it waits for others in
- * a collective or when it is done; when nobody can take it, all are stuck. */
+ * a collective or a transfer, or when it is done; when nobody can take it, all are stuck. */
 #include "interp/devices.h"
 
 #include <pthread.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "hlo/base/text.h"
+#include "interp/transfers.h"
 
 enum device_state { DEVICE_READY, DEVICE_WAITING, DEVICE_DONE };
 
@@ -22,8 +23,11 @@ struct device {
     int argument_count;
     struct literal *result;
     struct error error;
+    /* While it waits: in which instruction, and for a meeting or for something of a peer. */
     const struct instruction *waits_in;
     const struct meeting *waits_for;
+    const char *waits_what;
+    int waits_peer;
 };
 
 struct device_grid {
@@ -60,35 +64,124 @@ int grid_partitions(const struct evaluation *evaluation)
 
 /* --- the baton; all with the mutex held --- */
 
+/* "0, 2-5" of the devices for which `chosen` holds. */
+static void describe_devices(const bool *chosen, int count, struct text *text)
+{
+    const char *separator = "";
+    for (int d = 0; d < count; d++) {
+        if (!chosen[d]) {
+            continue;
+        }
+        int last = d;
+        while (last + 1 < count && chosen[last + 1]) {
+            last++;
+        }
+        text_printf(text, "%s%d", separator, d);
+        if (last > d) {
+            text_printf(text, last == d + 1 ? ", %d" : "-%d", last);
+        }
+        separator = ", ";
+        d = last;
+    }
+}
+
+/* Who of a meeting is not there, those that never will be apart. */
 static void describe_missing(const struct device_grid *grid, const struct meeting *meeting,
                              struct text *text)
 {
+    const char *separator = "";
+    for (int done = 0; done < 2; done++) {
+        bool *missing = memory_zalloc((size_t)grid->count), any = false;
+        for (int i = 0; i < meeting->count; i++) {
+            const struct device *peer = &grid->devices[meeting->devices[i]];
+            missing[peer->number] =
+                peer->waits_for != meeting && (peer->state == DEVICE_DONE) == (done == 1);
+            any |= missing[peer->number];
+        }
+        if (any) {
+            text_append(text, separator);
+            describe_devices(missing, grid->count, text);
+            text_append(text, done ? " (done)" : "");
+            separator = ", ";
+        }
+        free(missing);
+    }
+}
+
+/* What a device does now, after "waits": " in all-reduce.1 (all-reduce, channel 3) for 1, 2"; of
+ * one that does not wait, all. */
+static void describe_state(const struct device_grid *grid, const struct device *device,
+                           struct text *text)
+{
+    if (device->state == DEVICE_DONE) {
+        text_append(text, device->error.code != ERROR_NONE ? " failed" : " done");
+        return;
+    }
+    const struct instruction *instruction = device->waits_in;
+    text_printf(text, " in %s (%s", instruction->name, opcode_text(instruction->opcode));
+    int64_t channel = attr_int(instruction, ATTR_CHANNEL_ID, 0);
+    if (channel > 0) {
+        text_printf(text, ", channel %lld", (long long)channel);
+    }
+    text_append(text, ") for ");
+    if (device->waits_for != NULL) {
+        describe_missing(grid, device->waits_for, text);
+    } else {
+        text_printf(text, "%s of", device->waits_what);
+    }
+}
+
+/* Whose, for each of the devices that wait for something of a peer. */
+static void describe_peers(const struct device_grid *grid, const bool *chosen, struct text *text)
+{
     const char *separator = " ";
-    for (int i = 0; i < meeting->count; i++) {
-        const struct device *peer = &grid->devices[meeting->devices[i]];
-        if (peer->waits_for != meeting) {
-            text_printf(text, "%s%d%s", separator, peer->number,
-                        peer->state == DEVICE_DONE ? " (done)" : "");
+    for (int d = 0; d < grid->count; d++) {
+        const struct device *device = &grid->devices[d];
+        if (chosen[d] && device->state != DEVICE_DONE && device->waits_for == NULL) {
+            bool done = grid->devices[device->waits_peer].state == DEVICE_DONE;
+            text_printf(text, "%s%d%s", separator, device->waits_peer, done ? " (done)" : "");
             separator = ", ";
         }
     }
 }
 
+/* Every device once; those that do the same stand together. */
 static void report_deadlock(struct device_grid *grid)
 {
     struct text text;
     text_init(&text);
     text_append(&text, "deadlock:");
+    struct text *states = memory_alloc((size_t)grid->count * sizeof *states);
+    bool *same = memory_alloc((size_t)grid->count);
     for (int d = 0; d < grid->count; d++) {
-        const struct device *device = &grid->devices[d];
-        text_printf(&text, "%s device %d ", d > 0 ? ";" : "", d);
-        if (device->state == DEVICE_DONE) {
-            text_append(&text, "is done");
-        } else {
-            text_printf(&text, "waits in %s for", device->waits_in->name);
-            describe_missing(grid, device->waits_for, &text);
+        text_init(&states[d]);
+        describe_state(grid, &grid->devices[d], &states[d]);
+    }
+    for (int d = 0; d < grid->count; d++) {
+        int others = 0;
+        bool told = false;
+        for (int k = 0; k < grid->count; k++) {
+            same[k] = strcmp(states[k].data, states[d].data) == 0;
+            told |= same[k] && k < d;
+            others += same[k] && k > d;
+        }
+        if (!told) {
+            text_printf(&text, "%s device%s ", d > 0 ? ";" : "", others > 0 ? "s" : "");
+            describe_devices(same, grid->count, &text);
+            const char *verb = grid->devices[d].state == DEVICE_WAITING    ? "wait"
+                               : grid->devices[d].error.code != ERROR_NONE ? ""
+                               : others > 0                                ? "are"
+                                                                           : "is";
+            bool one_waits = grid->devices[d].state == DEVICE_WAITING && others == 0;
+            text_printf(&text, " %s%s%s", verb, one_waits ? "s" : "", states[d].data);
+            describe_peers(grid, same, &text);
         }
     }
+    for (int d = 0; d < grid->count; d++) {
+        text_finish(&states[d]);
+    }
+    free(states);
+    free(same);
     error_set(&grid->deadlock, ERROR_INVALID_ARGUMENT, "%s", text.data);
     text_finish(&text);
 }
@@ -199,19 +292,54 @@ static void close_meeting(struct device_grid *grid, struct meeting *meeting)
     }
 }
 
+static int64_t dimension_of(const struct instruction *instruction)
+{
+    struct ints dimensions = attr_ints(instruction, ATTR_DIMENSIONS);
+    return dimensions.count > 0 ? dimensions.values[0] : -1;
+}
+
+/* May the instruction meet the first that came? They are the same, or on one channel. */
 static bool matches(const struct meeting *meeting, const struct instruction *instruction,
                     struct error *err)
 {
     const struct instruction *first = meeting->instruction;
-    bool same =
-        first->opcode == instruction->opcode && first->operand_count == instruction->operand_count;
-    for (int i = 0; same && i < first->operand_count; i++) {
-        same = shape_compatible(first->operands[i]->shape, instruction->operands[i]->shape) ||
-               first->opcode == OP_RAGGED_ALL_TO_ALL;
+    const char *difference = NULL;
+    if (first->opcode != instruction->opcode) {
+        difference = "another kind of collective";
+    } else if (first->operand_count != instruction->operand_count) {
+        difference = "another number of operands";
+    } else if (dimension_of(first) != dimension_of(instruction)) {
+        difference = "another dimension";
+    } else if (first != instruction && first->called_count > 0 &&
+               first->called[0]->root->opcode != instruction->called[0]->root->opcode) {
+        difference = "another reduction";
     }
-    return same || error_set(err, ERROR_INVALID_ARGUMENT,
-                             "%s meets %s, which is another kind of collective or shape",
-                             instruction->name, first->name);
+    for (int i = 0; difference == NULL && i < first->operand_count; i++) {
+        if (first->opcode != OP_RAGGED_ALL_TO_ALL &&
+            !shape_compatible(first->operands[i]->shape, instruction->operands[i]->shape)) {
+            difference = "another shape or type";
+        }
+    }
+    return difference == NULL ||
+           error_set(err, ERROR_INVALID_ARGUMENT, "%s (%s of %s) meets %s (%s of %s), which is %s",
+                     instruction->name, opcode_text(instruction->opcode),
+                     shape_text(instruction->operands[0]->shape), first->name,
+                     opcode_text(first->opcode), shape_text(first->operands[0]->shape), difference);
+}
+
+/* Gives the baton away until somebody makes the device ready. */
+static void give_baton(struct device *device, const struct instruction *instruction)
+{
+    device->state = DEVICE_WAITING;
+    device->waits_in = instruction;
+    pass_baton(device->grid, device->number);
+    await_baton(device);
+}
+
+static bool give_up(const struct device *device, struct error *err)
+{
+    return error_set(err, ERROR_ABORTED, "device %d gave up waiting in %s", device->number,
+                     device->waits_in->name);
 }
 
 struct meeting *grid_meet(struct evaluation *evaluation, const struct instruction *instruction,
@@ -242,16 +370,12 @@ struct meeting *grid_meet(struct evaluation *evaluation, const struct instructio
     if (meeting->arrived == count) {
         close_meeting(grid, meeting);
     } else {
-        device->state = DEVICE_WAITING;
-        device->waits_in = instruction;
         device->waits_for = meeting;
-        pass_baton(grid, device->number);
-        await_baton(device);
-        if (device->waits_for != NULL) { /* given up */
+        give_baton(device, instruction);
+        if (device->waits_for != NULL) {
             device->waits_for = NULL;
             meeting = NULL;
-            error_set(err, ERROR_ABORTED, "device %d gave up waiting in %s", device->number,
-                      instruction->name);
+            give_up(device, err);
         }
     }
     pthread_mutex_unlock(&grid->mutex);
@@ -271,6 +395,48 @@ void grid_leave(struct evaluation *evaluation, struct meeting *meeting)
     if (last) {
         meeting_destroy(meeting);
     }
+}
+
+/* --- transfers --- */
+
+bool grid_wait(struct evaluation *evaluation, const struct instruction *instruction, int peer,
+               const char *what, bool (*is_ready)(const void *context), const void *context,
+               struct error *err)
+{
+    struct device_grid *grid = evaluation->grid;
+    if (is_ready(context)) {
+        return true;
+    }
+    if (grid == NULL) {
+        return error_set(err, ERROR_INVALID_ARGUMENT, "deadlock: %s waits for %s of %d",
+                         instruction->name, what, peer);
+    }
+    struct device *device = &grid->devices[grid_device(evaluation)];
+    bool ready = false;
+    pthread_mutex_lock(&grid->mutex);
+    device->waits_what = what;
+    device->waits_peer = peer;
+    while (!ready && !grid->aborted) {
+        give_baton(device, instruction);
+        ready = is_ready(context);
+    }
+    device->waits_what = NULL;
+    pthread_mutex_unlock(&grid->mutex);
+    return ready || give_up(device, err);
+}
+
+void grid_wake(struct evaluation *evaluation, int number)
+{
+    struct device_grid *grid = evaluation->grid;
+    if (grid == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&grid->mutex);
+    struct device *device = &grid->devices[number];
+    if (device->state == DEVICE_WAITING && device->waits_what != NULL) {
+        device->state = DEVICE_READY;
+    }
+    pthread_mutex_unlock(&grid->mutex);
 }
 
 /* --- the run --- */
@@ -332,12 +498,14 @@ bool grid_run(int replicas, int partitions, struct evaluation *evaluations,
     pthread_mutex_init(&grid.mutex, NULL);
     pthread_cond_init(&grid.done, NULL);
     grid.devices = memory_zalloc((size_t)count * sizeof *grid.devices);
+    struct transfers *transfers = transfers_create();
     int started = 0;
     pthread_mutex_lock(&grid.mutex);
     grid.running = -1;
     for (; started < count; started++) {
         struct device *device = &grid.devices[started];
         evaluations[started].grid = &grid;
+        evaluations[started].transfers = transfers;
         *device = (struct device){.grid = &grid,
                                   .number = started,
                                   .evaluation = &evaluations[started],
@@ -375,6 +543,7 @@ bool grid_run(int replicas, int partitions, struct evaluation *evaluations,
         choose_error(&grid, err);
     }
     free(grid.devices);
+    transfers_destroy(transfers);
     pthread_cond_destroy(&grid.done);
     pthread_mutex_destroy(&grid.mutex);
     return !grid.aborted;

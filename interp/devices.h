@@ -49,4 +49,13 @@ struct meeting *grid_meet(struct evaluation *evaluation, const struct instructio
 /* Must be called once by each participant after it has what it needs. */
 void grid_leave(struct evaluation *evaluation, struct meeting *meeting);
 
+/* Gives the baton away until is_ready(context), which device `peer` can make true (it then calls
+ * grid_wake). `what` says for the report what is waited for ("a send", of device peer). False with
+ * *err on deadlock or when another device failed; on a single device, when it is not ready now. */
+bool grid_wait(struct evaluation *evaluation, const struct instruction *instruction, int peer,
+               const char *what, bool (*is_ready)(const void *context), const void *context,
+               struct error *err);
+/* Lets `device` look again whether what it waits for has come. */
+void grid_wake(struct evaluation *evaluation, int device);
+
 #endif

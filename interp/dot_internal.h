@@ -45,6 +45,11 @@ void dot_order_contracting(const struct shape *lhs, const struct shape *rhs, str
 bool dot_multiply(enum type type, bool in_order, const struct dot_side *a, const struct dot_side *b,
                   void *out, struct error *err);
 
+/* The same where the depth holds pairs of an element and its scale, doubles of any kind: Σ of
+ * products of four, by MPFR (dot_scaled_exact.c). Stops when the poll says so. */
+void scaled_dot_exactly(enum type type, const struct dot_side *a, const struct dot_side *b,
+                        void *out);
+
 /* Operands in types that dot_multiply takes together: complex ones all of the result type, and
  * no complex operand for a real result. Returns an owned literal. */
 struct literal *dot_operand(const struct literal *operand, enum type result, struct error *err);

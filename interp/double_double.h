@@ -10,6 +10,7 @@
 #define INTERP_DOUBLE_DOUBLE_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "hlo/floats.h"
@@ -90,6 +91,24 @@ static inline struct double_double dd_sqrt(struct double_double a)
     return dd_quick_sum(root, rest.high / (2 * root));
 }
 
+/* Relative errors that callers may count on: of one addition (relative to |a| + |b|) or product,
+ * also of the loops' shorter addition, and of one quotient or square root. Where low parts
+ * underflow there is DD_TINY besides. */
+#define DD_UNIT 0x1p-102
+#define DD_DIVIDE_UNIT 0x1p-99
+#define DD_TINY 0x1p-1000
+/* The error of a dot of the loops, relative to Σ |a[i] * b[i]|: each sum takes a product (with its
+ * own error) for each eighth term, then eight sums are added up. */
+static inline double dd_dot_unit(int64_t count)
+{
+    return DD_UNIT * ((double)count / 8 + 20);
+}
+
+/* The rounding test: whether all values within `bound` of a round alike to `type`, and to what.
+ * bound 0: a is exact. Infinities, NaN and what lies near the end of the range of doubles are never
+ * decided. */
+bool dd_decide(enum type type, struct double_double a, double bound, double *out);
+
 /* The element of `type` nearest to a, as a double; one rounding. */
 static inline double dd_round(enum type type, struct double_double a)
 {
@@ -111,6 +130,8 @@ struct double_double_loops {
     /* Σ (a_high + a_low)[i] * (b_high + b_low)[i], i < count. */
     struct double_double (*dot)(const double *a_high, const double *a_low, const double *b_high,
                                 const double *b_low, int64_t count);
+    /* Σ |a[i]| * b[i] in plain doubles, for bounds. */
+    double (*weigh)(const double *a, const double *b, int64_t count);
     /* One pass of Stockham's transform of 2 * half * group points: for j < half and k < group,
      * a = in[j * group + k], b = in[(j + half) * group + k]:
      * out[2 * j * group + k] = a + b, out[(2 * j + 1) * group + k] = (a − b) * twiddles[j * step]

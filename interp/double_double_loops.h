@@ -76,6 +76,27 @@ static struct double_double VECTOR_FUNCTION(dot)(const double *a_high, const dou
     return total;
 }
 
+static double VECTOR_FUNCTION(weigh)(const double *a, const double *b, int64_t count)
+{
+    enum { VECTORS = DD_LANES / VECTOR_WIDTH };
+    vector sums[VECTORS] = {0};
+    int64_t i = 0;
+    for (; i + DD_LANES <= count; i += DD_LANES) {
+        for (int v = 0; v < VECTORS; v++) {
+            int64_t at = i + v * VECTOR_WIDTH;
+            sums[v] += vector_abs(vector_read(a + at)) * vector_read(b + at);
+        }
+    }
+    double total = 0;
+    for (int v = 0; v < VECTORS; v++) {
+        total += vector_sum(sums[v]);
+    }
+    for (; i < count; i++) {
+        total += fabs(a[i]) * b[i];
+    }
+    return total;
+}
+
 struct VECTOR_FUNCTION(complex) {
     PAIR re, im;
 };
@@ -165,6 +186,7 @@ static void VECTOR_FUNCTION(direct)(const double *in, double *out, const struct 
 
 const struct double_double_loops VECTOR_FUNCTION(double_double_loops) = {
     .dot = VECTOR_FUNCTION(dot),
+    .weigh = VECTOR_FUNCTION(weigh),
     .butterflies = VECTOR_FUNCTION(butterflies),
     .scale = VECTOR_FUNCTION(scale),
     .direct = VECTOR_FUNCTION(direct),

@@ -58,6 +58,22 @@ struct literal *elementwise_apply(const struct lane_step *step, const struct sha
     return result;
 }
 
+struct literal *elementwise_convert(const struct literal *from, enum type type, struct error *err)
+{
+    if (from->shape->type == type) {
+        return literal_retain(from);
+    }
+    struct lane_step step;
+    lane_convert(from->shape->type, type, &step);
+    struct lane_array array = {literal_data(from), from->shape->type, false};
+    struct literal *to = literal_create(shape_with_type(shape_static(from->shape), type), err);
+    if (to != NULL) {
+        lane_map(&step, &array, literal_data(to), literal_elements(to));
+        marks_spread(to, from);
+    }
+    return to;
+}
+
 static struct literal *elementwise(const struct instruction *instruction, struct operands *operands,
                                    struct error *err)
 {
@@ -120,10 +136,43 @@ struct literal *eval_unary(struct evaluation *evaluation, const struct instructi
     }
 ELEMENTWISE(binary)
 ELEMENTWISE(compare)
-ELEMENTWISE(clamp)
 ELEMENTWISE(reduce_precision)
 ELEMENTWISE(stochastic_convert)
 #undef ELEMENTWISE
+
+/* --- clamp --- */
+
+/* Complex numbers are ordered by real part, then imaginary part. Source: StableHLO, clamp: the
+ * minimum of the maximum of value and lower bound, and the upper bound. */
+static struct literal *clamp_complex(const struct instruction *instruction,
+                                     const struct operands *operands, struct error *err)
+{
+    static const bool kept[2] = {false, false}, passing[2] = {true, false};
+    const struct shape *shape = instruction->shape;
+    struct lane_step step;
+    lane_binary(OP_MAXIMUM, shape->type, &step);
+    struct literal *raised_from[2] = {operands->values[1], operands->values[0]};
+    struct operands sides = {2, raised_from, kept};
+    struct literal *raised = elementwise_apply(&step, shape, &sides, err);
+    if (raised == NULL) {
+        return NULL;
+    }
+    lane_binary(OP_MINIMUM, shape->type, &step);
+    struct literal *lowered_from[2] = {raised, operands->values[2]};
+    sides = (struct operands){2, lowered_from, passing};
+    struct literal *result = elementwise_apply(&step, shape, &sides, err);
+    literal_release(lowered_from[0]);
+    return result;
+}
+
+struct literal *eval_clamp(struct evaluation *evaluation, const struct instruction *instruction,
+                           struct operands *operands, struct error *err)
+{
+    (void)evaluation;
+    return type_is_complex(instruction->shape->type)
+               ? clamp_complex(instruction, operands, err)
+               : elementwise(instruction, operands, err);
+}
 
 /* --- select --- */
 
@@ -185,7 +234,8 @@ struct literal *eval_select(struct evaluation *evaluation, const struct instruct
 
 struct map_job {
     const struct program *program;
-    const struct operands *operands;
+    int count;
+    struct literal *const *inputs; /* in the types that the program takes */
     struct literal *const *results;
     atomic_bool failed;
     struct error *err;
@@ -194,8 +244,8 @@ struct map_job {
 static bool map_strip(const struct map_job *job, struct program_frame *frame, int64_t first,
                       int64_t count)
 {
-    for (int k = 0; k < job->operands->count; k++) {
-        const struct literal *value = job->operands->values[k];
+    for (int k = 0; k < job->count; k++) {
+        const struct literal *value = job->inputs[k];
         enum type type = value->shape->type;
         const char *data = literal_data(value);
         lane_load(type, data + first * type_bytes(type), program_input(frame, k), count);
@@ -239,18 +289,20 @@ struct literal *eval_map(struct evaluation *evaluation, const struct instruction
     int leaves = shape_leaves(instruction->shape);
     bool ok = result != NULL && program_output_count(program) == leaves &&
               program_input_count(program) == operands->count;
-    for (int k = 0; k < operands->count && ok; k++) {
-        ok = operands->values[k]->shape->type == program_input_type(program, k);
-    }
     if (result != NULL && !ok) {
-        error_set(err, ERROR_UNIMPLEMENTED, "map of types other than those of its computation");
+        error_set(err, ERROR_INTERNAL, "the computation does not fit the map");
+    }
+    struct literal **inputs = memory_zalloc((size_t)operands->count * sizeof(struct literal *));
+    for (int k = 0; k < operands->count && ok; k++) {
+        inputs[k] = elementwise_convert(operands->values[k], program_input_type(program, k), err);
+        ok = inputs[k] != NULL;
     }
     struct literal **results = memory_zalloc((size_t)(leaves + 1) * sizeof(struct literal *));
     for (int i = 0; i < leaves && ok; i++) {
         results[i] = literal_leaf(result, i);
     }
     if (ok) {
-        struct map_job job = {program, operands, results, false, err};
+        struct map_job job = {program, operands->count, inputs, results, false, err};
         program_for(program, literal_elements(results[0]), 8 * LANE_STRIP, map_range, &job);
         ok = !job.failed;
         for (int i = 0; i < leaves && any_marks(operands); i++) {
@@ -259,6 +311,10 @@ struct literal *eval_map(struct evaluation *evaluation, const struct instruction
             }
         }
     }
+    for (int k = 0; k < operands->count; k++) {
+        literal_release(inputs[k]);
+    }
+    free(inputs);
     free(results);
     program_destroy(program);
     if (!ok) {

@@ -15,6 +15,10 @@ struct literal *elementwise_result(const struct shape *shape, struct operands *o
 struct literal *elementwise_apply(const struct lane_step *step, const struct shape *shape,
                                   struct operands *operands, struct error *err);
 
+/* `from` as an array of another type, its marks kept; retained when it has the type already. For
+ * XLA's mixed precision, where a computation takes other floats than it is given. */
+struct literal *elementwise_convert(const struct literal *from, enum type type, struct error *err);
+
 /* Marks the elements of `to` (integers) whose float operand has no integer to become: NaN, or out
  * of range (choices.h). */
 void convert_mark_open(const struct literal *from, struct literal *to);

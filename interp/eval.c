@@ -9,6 +9,8 @@
 #include "interp/dynamic.h"
 #include "interp/noise.h"
 #include "interp/plan.h"
+#include "interp/span.h"
+#include "interp/transfers.h"
 
 /* Computations nested deeper than this (each costs stack) are refused. */
 enum { DEPTH_LIMIT = 2000 };
@@ -78,9 +80,8 @@ static bool observed(const struct evaluation *evaluation)
     return evaluation->scalar_depth == 0;
 }
 
-/* Names the instruction in the first error and gives its place. */
-static void blame(struct evaluation *evaluation, const struct instruction *instruction,
-                  struct error *err)
+void eval_blame(struct evaluation *evaluation, const struct instruction *instruction,
+                struct error *err)
 {
     if (evaluation->blamed != NULL || err == NULL) {
         return;
@@ -226,6 +227,25 @@ static bool cancelled(struct evaluation *evaluation, struct error *err)
     return true;
 }
 
+/* An instruction or a cluster, with its span. */
+static struct literal *run_work(struct evaluation *evaluation, const struct step *step,
+                                struct operands *operands, struct error *err)
+{
+    struct interp_span span;
+    const bool told = span_wanted(evaluation);
+    const bool cluster = step->kind == STEP_CLUSTER;
+    if (told) {
+        span_begin(evaluation, &span, step->instruction, cluster ? cluster_size(step->cluster) : 1,
+                   operands);
+    }
+    struct literal *value = cluster ? cluster_run(step->cluster, evaluation, operands, err)
+                                    : run_op(evaluation, step, operands, err);
+    if (told) {
+        span_end(evaluation, &span);
+    }
+    return value;
+}
+
 static bool run_step(struct evaluation *evaluation, const struct step *step, struct frame *frame,
                      struct error *err)
 {
@@ -252,8 +272,7 @@ static bool run_step(struct evaluation *evaluation, const struct step *step, str
         for (int k = 0; k < step->operand_count; k++) {
             operands.values[k] = slots[step->operands[k]];
         }
-        value = step->kind == STEP_CLUSTER ? cluster_run(step->cluster, evaluation, &operands, err)
-                                           : run_op(evaluation, step, &operands, err);
+        value = run_work(evaluation, step, &operands, err);
         for (int r = 0; r < step->release_count; r++) {
             /* Its slot is empty now; what was not taken is released below. */
             int k = step->releases[r];
@@ -319,7 +338,7 @@ static struct literal *run_plan(struct evaluation *evaluation, struct plan *plan
         result = frame->slots[computation->root->id];
         frame->slots[computation->root->id] = NULL;
     } else {
-        blame(evaluation, plan->steps[i].instruction, err);
+        eval_blame(evaluation, plan->steps[i].instruction, err);
         release_all(frame->slots, plan->count);
     }
     frame_give(plan, frame);
@@ -438,6 +457,7 @@ struct literal *interp_evaluate(const struct module *module, struct literal *con
     start(&evaluation, module, options);
     struct literal *result = eval_entry(&evaluation, arguments, argument_count, err);
     plans_destroy(evaluation.plans);
+    transfers_destroy(evaluation.transfers);
     return result;
 }
 
@@ -502,10 +522,11 @@ struct literal *interp_evaluate_instruction(const struct instruction *instructio
     struct literal *result = run_op(&evaluation, &step, &borrowed, err);
     fesetenv(&environment);
     if (result == NULL) {
-        blame(&evaluation, instruction, err);
+        eval_blame(&evaluation, instruction, err);
     }
     free(values);
     free(dying);
     plans_destroy(evaluation.plans);
+    transfers_destroy(evaluation.transfers);
     return result;
 }

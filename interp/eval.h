@@ -18,7 +18,8 @@ struct evaluation {
     const struct module *module;
     struct interp_options options;
     int replica, partition;
-    struct device_grid *grid; /* NULL when there is one device */
+    struct device_grid *grid;    /* NULL when there is one device */
+    struct transfers *transfers; /* between devices (transfers.h); NULL = made when needed */
     int64_t iteration;        /* of the innermost loop; 0 outside */
     uint64_t rng_state[2];    /* rng-get-and-update-state (hi, lo) */
     uint64_t rng_count;       /* `rng` instructions evaluated so far */
@@ -59,6 +60,10 @@ struct literal *eval_scalar_computation(struct evaluation *evaluation,
                                         const struct computation *computation,
                                         struct literal **arguments_take, int argument_count,
                                         struct error *err);
+
+/* Names the instruction in the first error and gives its place. */
+void eval_blame(struct evaluation *evaluation, const struct instruction *instruction,
+                struct error *err);
 
 /* A literal with the data of `literal` under another shape of the same element count and size:
  * takes the reference, copies nothing. */

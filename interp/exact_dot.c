@@ -13,6 +13,7 @@
 #include "interp/exact_gemm.h"
 #include "interp/exact_sum.h"
 #include "interp/exact_sum_kernels.h"
+#include "interp/poll.h"
 
 enum {
     PANEL_DOUBLES = 1 << 22, /* of one operand, and of results, in memory at a time: 32 MiB each */
@@ -59,6 +60,7 @@ struct product {
     int64_t tile_rows, tile_columns, tiles_across;
     exact_dot_emit *emit;
     void *emit_context;
+    struct poll *poll;
     atomic_bool no_memory;
 };
 
@@ -441,7 +443,7 @@ static void tiles(void *context, int64_t begin, int64_t end)
             return;
         }
     }
-    for (int64_t t = begin; t < end; t++) {
+    for (int64_t t = begin; t < end && !poll_stopped(product->poll); t++) {
         const int64_t i = t / product->tiles_across * product->tile_rows;
         const int64_t j = t % product->tiles_across * product->tile_columns;
         tile(product, i, at_most(product->a.count - i, product->tile_rows), j,
@@ -492,14 +494,14 @@ static bool multiply_block(struct product *product, int64_t slice)
                 finish_norms(product, panels[p]);
             }
         }
-        if (atomic_load(&product->no_memory)) {
+        if (atomic_load(&product->no_memory) || poll_stopped(product->poll)) {
             return false;
         }
         choose_tiles(product);
         pool_for(parts_of(product->a.count, product->tile_rows) * product->tiles_across, 1, tiles,
                  product);
     }
-    return !atomic_load(&product->no_memory);
+    return !atomic_load(&product->no_memory) && !poll_stopped(product->poll);
 }
 
 static void emit_zeros(struct product *product, int64_t rows, int64_t columns)
@@ -531,6 +533,7 @@ bool exact_dot(enum type type, const struct exact_dot_operand *a, const struct e
         .depth = depth,
         .emit = emit,
         .emit_context = emit_context,
+        .poll = poll_current(),
         /* (terms + 4) units for dgemm, the rest for the norms' and the test's own rounding. */
         .factor = ((double)at_most(depth, GEMM_DEPTH) + 24) * 0x1.04p-53,
     };
@@ -587,7 +590,8 @@ bool exact_dot(enum type type, const struct exact_dot_operand *a, const struct e
     if (workspace != NULL) {
         workspace_give(workspace);
     }
-    return ok ||
-           error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for a product of %lld x %lld x %lld",
-                     (long long)rows, (long long)columns, (long long)depth);
+    return poll_check(product.poll, err) &&
+           (ok || error_set(err, ERROR_RESOURCE_EXHAUSTED,
+                            "no memory for a product of %lld x %lld x %lld", (long long)rows,
+                            (long long)columns, (long long)depth));
 }

@@ -10,6 +10,7 @@
 #include "interp/exact_dot.h"
 #include "interp/exact_sum.h"
 #include "interp/exact_sum_kernels.h"
+#include "interp/poll.h"
 
 enum { STRIP = 256 };
 
@@ -109,13 +110,15 @@ struct batch_job {
     bool (*one)(const struct exact_dot_matrix *a, const struct exact_dot_matrix *b,
                 const struct exact_dot_output *out, int64_t rows, int64_t columns, int64_t depth,
                 struct error *err);
+    struct poll *poll;
     atomic_bool failed;
 };
 
 static void run_batch(void *context, int64_t begin, int64_t end)
 {
     struct batch_job *job = context;
-    for (int64_t i = begin; i < end; i++) {
+    struct poll *before = poll_swap(job->poll);
+    for (int64_t i = begin; i < end && !poll_stopped(job->poll); i++) {
         struct exact_dot_matrix a = *job->a, b = *job->b;
         struct exact_dot_output out = *job->out;
         a.data = (const char *)a.data + i * job->batch.a_stride * type_bytes(a.type);
@@ -125,10 +128,12 @@ static void run_batch(void *context, int64_t begin, int64_t end)
             atomic_store(&job->failed, true);
         }
     }
+    poll_swap(before);
 }
 
 static bool run_job(struct batch_job *job, const struct exact_dot_batch *batch, struct error *err)
 {
+    job->poll = poll_current();
     job->batch = batch != NULL ? *batch : (struct exact_dot_batch){1, 0, 0, 0};
     if (job->batch.count < pool_threads()) {
         run_batch(job, 0, job->batch.count); /* parallel inside */
@@ -136,9 +141,11 @@ static bool run_job(struct batch_job *job, const struct exact_dot_batch *batch, 
         const double each = (double)job->rows * (double)job->columns * (double)job->depth + 100;
         pool_for(job->batch.count, (int64_t)(20000 / each) + 1, run_batch, job);
     }
-    return !atomic_load(&job->failed) ||
-           error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for a product of %lld x %lld x %lld",
-                     (long long)job->rows, (long long)job->columns, (long long)job->depth);
+    return poll_check(job->poll, err) &&
+           (!atomic_load(&job->failed) ||
+            error_set(err, ERROR_RESOURCE_EXHAUSTED,
+                      "no memory for a product of %lld x %lld x %lld", (long long)job->rows,
+                      (long long)job->columns, (long long)job->depth));
 }
 
 static bool one_real(const struct exact_dot_matrix *a, const struct exact_dot_matrix *b,

@@ -32,17 +32,33 @@ double exact_unary_mpfr(enum exact_function function, enum type type, double x);
 /* One element of exact_unary, without vector kernels. */
 double exact_unary_one(enum exact_function function, enum type type, double x);
 
-/* Complex formulas at a working precision (exact_complex_mpfr.c). Operands are finite; each part of
- * the result is within 2^-(precision / 2) of the exact one, relative to it, unless terms cancel. */
-struct exact_complex {
-    mpfr_t re, im;
+/* A complex number. */
+struct exact_parts {
+    double re, im;
 };
-void exact_complex_formula(enum exact_function function, struct exact_complex *out,
-                           const struct exact_complex *z);
+/* Which parts a guess has decided. */
+enum { EXACT_RE = 1, EXACT_IM = 2, EXACT_BOTH = 3 };
+
+/* Complex functions of finite arguments, other than poles, in balls of long doubles
+ * (exact_complex_guess.c): the parts that are proved, as a set of the bits above. part: f32, f64.
+ */
+int exact_complex_guess(enum exact_function function, enum type part, struct exact_parts z,
+                        struct exact_parts *out);
 /* POWER and ATAN2. */
-void exact_complex_formula_binary(enum exact_binary_function function, struct exact_complex *out,
-                                  const struct exact_complex *a, const struct exact_complex *b);
-void exact_complex_start(struct exact_complex *z, mpfr_prec_t precision);
-void exact_complex_finish(struct exact_complex *z);
+int exact_complex_guess_binary(enum exact_binary_function function, enum type part,
+                               struct exact_parts a, struct exact_parts b, struct exact_parts *out);
+/* The same in intervals of MPFR numbers (exact_complex_mpfr.c), always proved: the wanted parts. */
+struct exact_parts exact_complex_mpfr(enum exact_function function, enum type part,
+                                      struct exact_parts z, int wanted);
+struct exact_parts exact_complex_mpfr_binary(enum exact_binary_function function, enum type part,
+                                             struct exact_parts a, struct exact_parts b,
+                                             int wanted);
+/* Where a part of z is infinite or NaN, as C99 Annex G has it (exact_complex_limits.c). The parts
+ * are not rounded yet. */
+struct exact_parts exact_complex_limit(enum exact_function function, struct exact_parts z);
+/* numerator / |z|. */
+double exact_complex_mpfr_sign(enum type part, double numerator, struct exact_parts z);
+/* Powers whose zero parts only exact angles show: for exact_complex_mpfr_binary alone. */
+bool exact_complex_power_is_special(struct exact_parts a, struct exact_parts b);
 
 #endif

@@ -34,6 +34,7 @@ double exact_from_mpfr(enum type type, mpfr_srcptr value, bool inexact)
         mpfr_init2(cut, 53);
         inexact |= mpfr_set(cut, value, MPFR_RNDZ) != 0;
         double odd = mpfr_get_d(cut, MPFR_RNDZ);
+        inexact |= odd == 0 && !mpfr_zero_p(cut); /* below all doubles: e8m0 has no zero */
         if (inexact) {
             odd = odd == 0 ? copysign(0x1p-1022, odd)
                            : float_round_to_odd(odd, copysign(0x1p-1022, odd));

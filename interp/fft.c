@@ -1,305 +1,306 @@
 /* fft: FFT, IFFT, RFFT and IRFFT over the last one to three dimensions, any lengths.
  *
- * The golden transforms in double-double (fft_plan.h) and rounds each part of each element once.
- * Errors stay below 2^-96 of the sum of the magnitudes that enter an element, and results are taken
- * to the nearest multiple of 2^-94 of it: exact zeros (constant input) and exact ties (where all
- * roots of unity are rational) are common, other values that near to one are not. So the result is
- * the correctly rounded exact one unless that lies within 2^-94 of a rounding boundary, but not on
- * it.
- * Inverse transforms are divided by the number of points. IRFFT ignores the imaginary parts that
- * the transform of a real signal cannot have (of element 0, and of n / 2 for even n), as XLA does;
- * they are those after the other dimensions have been transformed. An infinity or NaN makes NaN of
- * all elements it enters, and leaves them unspecified: which of them come out infinite depends on
- * the algorithm. Sources: xla/hlo/evaluator (HandleFft), StableHLO specification. */
+ * The golden is the exact transform, each part of each element rounded once. It is computed in
+ * double-double, one dimension after the other (fft_plan.h). The error of an element of a transform
+ * of N points x is at most B = (Σ error_norm of all passes but the last + error of the last) √N
+ * |x|, where |x| is the Euclidean norm: each pass is √n times a unitary map. A rounding test with B
+ * decides nearly all elements; what stays open, exact zeros and ties above all, goes to
+ * fft_exact.c. Inverse transforms are divided by the number of points. IRFFT ignores the imaginary
+ * parts that the transform of a real signal cannot have (of element 0, and of n / 2 for even n), as
+ * XLA does; they are those after the other dimensions have been transformed. An infinity or NaN
+ * makes NaN of all elements it enters, and leaves them unspecified: which of them come out infinite
+ * depends on the algorithm. Sources: xla/hlo/evaluator (HandleFft), StableHLO specification. */
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hlo/attr.h"
 #include "hlo/base/error.h"
 #include "hlo/base/pool.h"
-#include "hlo/floats.h"
+#include "interp/double_double.h"
 #include "interp/eval.h"
-#include "interp/fft_plan.h"
-#include "interp/walk.h"
+#include "interp/fft_exact.h"
+#include "interp/fft_passes.h"
 
-enum part { RE_HIGH, RE_LOW, IM_HIGH, IM_LOW, PARTS };
-
-/* An array of complex double-doubles, by parts. */
-struct field {
-    int rank;
-    int64_t dimensions[SHAPE_MAX_RANK];
-    int64_t elements;
-    double *parts[PARTS];
+enum {
+    EXPONENTS = 300, /* transforms of numbers within 2^±this need no scaling */
 };
 
-static bool field_init(struct field *field, const struct shape *shape, struct error *err)
-{
-    *field = (struct field){.rank = shape->rank, .elements = 1};
-    for (int d = 0; d < shape->rank; d++) {
-        field->dimensions[d] = shape->dimensions[d];
-        field->elements *= shape->dimensions[d];
-    }
-    size_t count = (size_t)field->elements;
-    double *memory = count < SIZE_MAX / (PARTS * sizeof *memory) - 1
-                         ? malloc((count * PARTS + 1) * sizeof *memory)
-                         : NULL;
-    if (memory == NULL) {
-        return error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for an fft of %zu elements",
-                         count);
-    }
-    for (int part = 0; part < PARTS; part++) {
-        field->parts[part] = memory + (size_t)part * count;
-    }
-    return true;
-}
-
-static void field_finish(struct field *field)
-{
-    free(field->parts[0]);
-}
-
-/* --- one dimension --- */
-
-struct pass {
-    const struct field *in;
-    struct field *out;
-    const struct fft_plan *plan;
-    int64_t in_size, out_size, stride; /* of the dimension; stride between its elements */
-    bool inverse, hermitian;           /* hermitian: in is half of the spectrum of a real signal */
-    struct double_double scale;
-    bool failed; /* no memory; written by any thread, only to true */
+/* One fft: a batch of transforms. */
+struct fft {
+    const struct literal *operand;
+    struct literal *result;
+    int rank;                                /* of a transform */
+    int64_t lengths[FFT_MOST_RANK];          /* of a transform when it is whole */
+    int64_t transforms, in_count, out_count; /* elements of one */
+    int type;
+    struct fft_field in, out;
+    struct fft_errors errors;
+    int *exponents;      /* [transforms]: elements are computed divided by 2^this */
+    double *norms;       /* [transforms]: |x|, so divided */
+    bool scaled;         /* some are */
+    unsigned char *open; /* [elements of the result]: bit p: part p */
+    struct poll *poll;
+    atomic_bool failed; /* no memory */
 };
 
-/* The first element of a line. */
-static int64_t line_start(const struct pass *pass, int64_t line, int64_t size)
+static bool is_inverse(const struct fft *fft)
 {
-    return line / pass->stride * pass->stride * size + line % pass->stride;
+    return fft->type == FFT_IFFT || fft->type == FFT_IRFFT;
 }
 
-/* Brings a line into a lane; the sum of the magnitudes comes back. */
-static double gather_line(const struct pass *pass, int64_t line, int lane, double *points)
+/* The imaginary part of input element i; not that of a lone element whose spectrum is a real
+ * signal's. */
+static double imaginary_part(const struct fft *fft, int64_t i)
 {
-    int64_t start = line_start(pass, line, pass->in_size);
-    int64_t n = pass->plan->length;
-    double size = 0;
-    for (int64_t i = 0; i < n; i++) {
-        bool mirrored = pass->hermitian && i > n / 2;
-        int64_t from = mirrored ? n - i : i;
-        bool real = pass->hermitian && (i == 0 || 2 * i == n);
-        double *point = points + i * DD_POINT + lane;
-        for (int part = 0; part < PARTS; part++) {
-            double value =
-                from < pass->in_size ? pass->in->parts[part][start + from * pass->stride] : 0;
-            if (part >= IM_HIGH) {
-                value = real ? 0 : mirrored ? -value : value;
+    int64_t place = i % fft->in_count;
+    bool real =
+        fft->type == FFT_IRFFT && fft->rank == 1 && (place == 0 || 2 * place == fft->lengths[0]);
+    return real || !type_is_complex(fft->operand->shape->type)
+               ? 0
+               : literal_get_imaginary(fft->operand, i);
+}
+
+/* Reads the elements, scaled where pairs of doubles might leave their range. */
+static void load(struct fft *fft)
+{
+    struct fft_field *in = &fft->in;
+    bool wide = type_part(fft->operand->shape->type) == TYPE_F64;
+    size_t bytes = (size_t)in->elements * sizeof(double);
+    memset(in->parts[RE_LOW], 0, bytes);
+    memset(in->parts[IM_LOW], 0, bytes);
+    for (int64_t i = 0; i < in->elements; i++) {
+        in->parts[RE_HIGH][i] = literal_get_double(fft->operand, i);
+        in->parts[IM_HIGH][i] = imaginary_part(fft, i);
+    }
+    for (int64_t t = 0; t < fft->transforms; t++) {
+        double *re = in->parts[RE_HIGH] + t * fft->in_count;
+        double *im = in->parts[IM_HIGH] + t * fft->in_count;
+        double most = 0, squares = 0;
+        for (int64_t i = 0; i < fft->in_count; i++) {
+            most = fmax(most, fmax(fabs(re[i]), fabs(im[i])));
+        }
+        int exponent = most > 0 && most < INFINITY ? ilogb(most) : 0;
+        exponent = wide && (exponent < -EXPONENTS || exponent > EXPONENTS) ? exponent : 0;
+        for (int64_t i = 0; i < fft->in_count; i++) {
+            if (exponent != 0) {
+                re[i] = ldexp(re[i], -exponent);
+                im[i] = ldexp(im[i], -exponent);
             }
-            /* The transform of the swapped is the swapped inverse. */
-            point[(pass->inverse ? (part + 2) % PARTS : part) * DD_LANES] = value;
-            size += fabs(value);
+            squares += re[i] * re[i] + im[i] * im[i];
         }
+        fft->exponents[t] = exponent;
+        fft->scaled |= exponent != 0;
+        fft->norms[t] = sqrt(squares);
     }
-    return size;
 }
 
-/* `value` to the nearest multiple of quantum (a power of two, at least 2^-105 of the value). */
-static struct double_double quantize(struct double_double value, double quantum)
+/* B of a transform. What underflows, when scaled too, is far below it. */
+static double bound_of(const struct fft *fft, int64_t transform)
 {
-    const double rounder = 0x1.8p52 * quantum;
-    if (fabs(value.high) < 0x1p51 * quantum) {
-        return dd_from((value.high + value.low + rounder) - rounder);
+    double points = 1;
+    for (int d = 0; d < fft->rank; d++) {
+        points *= (double)fft->lengths[d];
     }
-    return dd_quick_sum(value.high, (value.low + rounder) - rounder);
+    double norm = fft->norms[transform] * (fft->type == FFT_IRFFT ? 1.5 : 1);
+    double bound = 1.01 * fft->errors.of_elements * sqrt(points) * norm;
+    bound = is_inverse(fft) ? bound / points : bound;
+    bool exact = norm == 0 || (bound == 0 && fft->exponents[transform] == 0);
+    return exact ? 0 : ldexp(bound + points * 0x1p-500, fft->exponents[transform]) + DD_TINY;
 }
 
-static void scatter_line(const struct pass *pass, int64_t line, int lane, const double *points,
-                         double size)
+/* Rounds elements that the bound decides. */
+static void decide_range(void *context, int64_t begin, int64_t end)
 {
-    int64_t start = line_start(pass, line, pass->out_size);
-    size *= pass->inverse ? pass->scale.high : 1;
-    double quantum = size > 0x1p-900 && size < INFINITY ? ldexp(1, ilogb(size) - 94) : 0;
-    for (int64_t i = 0; i < pass->out_size; i++) {
-        const double *point = points + i * DD_POINT + lane;
-        for (int side = 0; side < 2; side++) {
-            int from = 2 * (pass->inverse ? 1 - side : side);
-            struct double_double value = {point[from * DD_LANES], point[(from + 1) * DD_LANES]};
-            if (!isfinite(value.high) || !isfinite(value.low)) {
-                value = dd_from(NAN);
-            } else {
-                value = pass->inverse ? dd_multiply(value, pass->scale) : value;
-                value = quantum > 0 ? quantize(value, quantum) : value;
+    struct fft *fft = context;
+    enum type type = type_part(fft->result->shape->type);
+    bool complex = type_is_complex(fft->result->shape->type);
+    int64_t transform = -1;
+    double bound = 0;
+    for (int64_t i = begin; i < end; i++) {
+        double parts[2] = {0, 0};
+        if (i / fft->out_count != transform) {
+            transform = i / fft->out_count;
+            bound = bound_of(fft, transform);
+        }
+        int exponent = fft->exponents[transform];
+        fft->open[i] = 0;
+        bool zero = fft->out.zero != NULL && fft->out.zero[i];
+        for (int p = 0; p < (complex ? 2 : 1) && !zero; p++) {
+            struct double_double value = {fft->out.parts[2 * p][i], fft->out.parts[2 * p + 1][i]};
+            if (exponent != 0) {
+                value =
+                    (struct double_double){ldexp(value.high, exponent), ldexp(value.low, exponent)};
             }
-            int64_t to = start + i * pass->stride;
-            pass->out->parts[2 * side][to] = value.high;
-            pass->out->parts[2 * side + 1][to] = value.low;
+            if (isnan(value.high)) {
+                parts[p] = NAN;
+            } else if (!dd_decide(type, value, bound, &parts[p])) {
+                fft->open[i] |= (unsigned char)(1 << p);
+            }
         }
-    }
-}
-
-static void transform_lines(void *context, int64_t begin, int64_t end)
-{
-    struct pass *pass = context;
-    size_t buffer = (size_t)fft_plan_points(pass->plan) * DD_POINT;
-    double *data = aligned_alloc(64, 2 * buffer * sizeof *data);
-    if (data == NULL) {
-        pass->failed = true;
-        return;
-    }
-    memset(data, 0, 2 * buffer * sizeof *data);
-    int64_t lines = pass->in->elements / pass->in_size;
-    for (int64_t block = begin; block < end; block++) {
-        double sizes[DD_LANES] = {0};
-        for (int lane = 0; lane < DD_LANES; lane++) {
-            /* Spare lanes repeat the last line. */
-            int64_t line = block * DD_LANES + lane;
-            sizes[lane] = gather_line(pass, line < lines ? line : lines - 1, lane, data);
-        }
-        double *result = fft_plan_run(pass->plan, data, data + buffer);
-        for (int lane = 0; lane < DD_LANES && block * DD_LANES + lane < lines; lane++) {
-            scatter_line(pass, block * DD_LANES + lane, lane, result, sizes[lane]);
-        }
-    }
-    free(data);
-}
-
-/* Transforms dimension d of *in, which has n points when it is whole, into *out. */
-static bool transform_dimension(const struct field *in, struct field *out, int d, int64_t n,
-                                bool inverse, bool hermitian, struct error *err)
-{
-    struct fft_plan plan;
-    if (!fft_plan_init(&plan, n, err)) {
-        return false;
-    }
-    struct pass pass = {
-        .in = in,
-        .out = out,
-        .plan = &plan,
-        .in_size = in->dimensions[d],
-        .out_size = out->dimensions[d],
-        .stride = 1,
-        .inverse = inverse,
-        .hermitian = hermitian,
-        .scale = dd_divide(dd_from(1), dd_from((double)n)),
-    };
-    for (int i = d + 1; i < in->rank; i++) {
-        pass.stride *= in->dimensions[i];
-    }
-    int64_t lines = in->elements / pass.in_size;
-    pool_for((lines + DD_LANES - 1) / DD_LANES, 1, transform_lines, &pass);
-    fft_plan_finish(&plan);
-    if (pass.failed) {
-        return error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for an fft of length %lld",
-                         (long long)n);
-    }
-    return true;
-}
-
-/* --- the instruction --- */
-
-static void load_field(struct field *field, const struct literal *literal)
-{
-    enum type type = literal->shape->type;
-    size_t bytes = (size_t)field->elements * sizeof(double);
-    memset(field->parts[RE_LOW], 0, bytes);
-    memset(field->parts[IM_LOW], 0, bytes);
-    memset(field->parts[IM_HIGH], 0, bytes);
-    if (!type_is_complex(type)) {
-        float_load(type, literal_data(literal), field->parts[RE_HIGH], field->elements);
-        return;
-    }
-    for (int64_t i = 0; i < field->elements; i++) {
-        field->parts[RE_HIGH][i] = literal_get_double(literal, i);
-        field->parts[IM_HIGH][i] = literal_get_imaginary(literal, i);
-    }
-}
-
-static void store_field(const struct field *field, struct literal *literal)
-{
-    enum type type = literal->shape->type;
-    for (int64_t i = 0; i < field->elements; i++) {
-        double parts[2];
-        for (int side = 0; side < 2; side++) {
-            struct double_double value = {field->parts[2 * side][i], field->parts[2 * side + 1][i]};
-            parts[side] = dd_round(type_part(type), value);
-        }
-        if (type_is_complex(type)) {
-            literal_set_complex(literal, i, parts[0], parts[1]);
+        if (complex) {
+            literal_set_complex(fft->result, i, parts[0], parts[1]);
         } else {
-            literal_set_double(literal, i, parts[0]);
+            literal_set_double(fft->result, i, parts[0]);
         }
-        if (isnan(parts[0]) || isnan(parts[1])) {
-            literal_mark_unspecified(literal, i);
+    }
+}
+
+/* One transform with open elements. */
+static bool settle_transform(struct fft *fft, int64_t transform)
+{
+    const struct shape *in = fft->operand->shape, *out = fft->result->shape;
+    bool complex = type_is_complex(out->type), ok = true;
+    int64_t first = transform * fft->in_count;
+    struct fft_definition definition = {
+        .type = type_part(out->type),
+        .rank = fft->rank,
+        .inverse = is_inverse(fft),
+        .hermitian = fft->type == FFT_IRFFT,
+        .re = fft->in.parts[RE_HIGH] + first,
+        .poll = fft->poll,
+    };
+    for (int d = 0; d < fft->rank; d++) {
+        definition.lengths[d] = fft->lengths[d];
+        definition.in_sizes[d] = in->dimensions[in->rank - fft->rank + d];
+        definition.out_sizes[d] = out->dimensions[out->rank - fft->rank + d];
+    }
+    for (int64_t i = first; i < first + fft->in_count; i++) {
+        if (fft->in.parts[IM_HIGH][i] != 0) {
+            definition.im = fft->in.parts[IM_HIGH] + first;
+        }
+    }
+    struct fft_exact *exact = fft_exact_create(&definition);
+    ok = exact != NULL;
+    for (int64_t i = 0; i < fft->out_count && ok; i++) {
+        int64_t at = transform * fft->out_count + i;
+        double parts[2] = {literal_get_double(fft->result, at),
+                           complex ? literal_get_imaginary(fft->result, at) : 0};
+        for (int p = 0; p < 2 && ok; p++) {
+            ok = (fft->open[at] >> p & 1) == 0 || fft_exact_element(exact, i, p, &parts[p]);
+        }
+        if (complex) {
+            literal_set_complex(fft->result, at, parts[0], parts[1]);
+        } else {
+            literal_set_double(fft->result, at, parts[0]);
+        }
+    }
+    fft_exact_destroy(exact);
+    return ok;
+}
+
+static void settle_range(void *context, int64_t begin, int64_t end)
+{
+    struct fft *fft = context;
+    for (int64_t t = begin; t < end; t++) {
+        bool open = false;
+        for (int64_t i = 0; i < fft->out_count && !open; i++) {
+            open = fft->open[t * fft->out_count + i] != 0;
+        }
+        if (open && !settle_transform(fft, t)) {
+            fft->failed = true;
         }
     }
 }
 
 /* Marks all transforms that a marked element enters. */
-static void spread(const struct literal *operand, struct literal *result, int fft_rank)
+static void spread(const struct fft *fft)
 {
-    if (!literal_has_unspecified(operand)) {
+    if (!literal_has_unspecified(fft->operand)) {
         return;
     }
-    int64_t from = 1, to = 1;
-    for (int d = operand->shape->rank - fft_rank; d < operand->shape->rank; d++) {
-        from *= operand->shape->dimensions[d];
-        to *= result->shape->dimensions[d];
-    }
-    for (int64_t i = 0; i < literal_elements(operand); i++) {
-        if (literal_is_unspecified(operand, i)) {
-            for (int64_t j = 0; j < to; j++) {
-                literal_mark_unspecified(result, i / from * to + j);
+    for (int64_t i = 0; i < literal_elements(fft->operand); i++) {
+        if (literal_is_unspecified(fft->operand, i)) {
+            for (int64_t j = 0; j < fft->out_count; j++) {
+                literal_mark_unspecified(fft->result, i / fft->in_count * fft->out_count + j);
             }
         }
     }
 }
 
 /* All dimensions, the last one first, but for IRFFT, where it is the one that becomes real. */
-static bool transform(const struct instruction *instruction, const struct literal *operand,
-                      struct literal *result, struct error *err)
+static bool transform(struct fft *fft, struct error *err)
 {
-    struct ints lengths = attr_ints(instruction, ATTR_FFT_LENGTH);
-    int64_t type = attr_int(instruction, ATTR_FFT_TYPE, FFT_FFT);
-    bool inverse = type == FFT_IFFT || type == FFT_IRFFT;
-    int rank = operand->shape->rank, first = rank - lengths.count;
-    struct field in, out;
-    if (!field_init(&in, operand->shape, err)) {
-        return false;
+    bool hermitian = fft->type == FFT_IRFFT, ok = true;
+    int last = fft->in.rank - 1;
+    struct fft_pass pass = {.in = &fft->in,
+                            .out = &fft->out,
+                            .dimension = last,
+                            .length = fft->lengths[fft->rank - 1],
+                            .inverse = is_inverse(fft),
+                            .find_zeros = fft->rank > 1 && !fft->scaled,
+                            .poll = fft->poll};
+    if (!hermitian) {
+        ok = fft_pass_run(&pass, &fft->errors, err);
+        pass.in = &fft->out;
     }
-    if (!field_init(&out, result->shape, err)) {
-        field_finish(&in);
-        return false;
+    struct fft_field spare = {0}; /* the input is wanted again */
+    if (hermitian && fft->rank > 1) {
+        ok = fft_field_init(&spare, fft->operand->shape, err);
+        pass.out = &spare;
     }
-    load_field(&in, operand);
-    bool ok = true;
-    int last = rank - 1;
-    if (type == FFT_IRFFT) {
-        for (int d = last - 1; ok && d >= first; d--) {
-            ok = transform_dimension(&in, &in, d, in.dimensions[d], inverse, false, err);
-        }
-        ok = ok && transform_dimension(&in, &out, last, lengths.values[lengths.count - 1], inverse,
-                                       true, err);
-    } else {
-        ok = transform_dimension(&in, &out, last, lengths.values[lengths.count - 1], inverse, false,
-                                 err);
-        for (int d = last - 1; ok && d >= first; d--) {
-            ok = transform_dimension(&out, &out, d, out.dimensions[d], inverse, false, err);
-        }
+    for (int d = last - 1; ok && d > last - fft->rank; d--) {
+        pass.dimension = d;
+        pass.length = fft->in.dimensions[d];
+        ok = fft_pass_run(&pass, &fft->errors, err);
+        pass.in = pass.out;
+        pass.find_zeros = false;
     }
-    if (ok) {
-        store_field(&out, result);
+    if (hermitian) {
+        pass.out = &fft->out;
+        pass.dimension = last;
+        pass.length = fft->lengths[fft->rank - 1];
+        pass.hermitian = true;
+        ok = ok && fft_pass_run(&pass, &fft->errors, err);
     }
-    field_finish(&in);
-    field_finish(&out);
+    fft_field_finish(&spare);
     return ok;
+}
+
+/* What is neither decided nor settled yet is NaN for the infinities and NaN of the input. */
+static void mark_specials(const struct fft *fft)
+{
+    bool complex = type_is_complex(fft->result->shape->type);
+    for (int64_t i = 0; i < fft->out.elements; i++) {
+        if (isnan(literal_get_double(fft->result, i)) ||
+            (complex && isnan(literal_get_imaginary(fft->result, i)))) {
+            literal_mark_unspecified(fft->result, i);
+        }
+    }
+}
+
+static bool run(struct fft *fft, struct error *err)
+{
+    fft->exponents = calloc((size_t)fft->transforms, sizeof *fft->exponents);
+    fft->norms = calloc((size_t)fft->transforms, sizeof *fft->norms);
+    fft->open = malloc((size_t)fft->out.elements);
+    if (fft->exponents == NULL || fft->norms == NULL || fft->open == NULL) {
+        return error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for an fft");
+    }
+    load(fft);
+    if (!transform(fft, err) || poll_stopped(fft->poll)) {
+        return false;
+    }
+    pool_for(fft->out.elements, 4096, decide_range, fft);
+    for (int64_t i = 0; i < fft->in.elements; i++) {
+        if (fft->exponents[i / fft->in_count] != 0) { /* as they were: scaling may have lost bits */
+            fft->in.parts[RE_HIGH][i] = literal_get_double(fft->operand, i);
+            fft->in.parts[IM_HIGH][i] = imaginary_part(fft, i);
+        }
+    }
+    pool_for(fft->transforms, 1 + 4096 / (fft->out_count + 1), settle_range, fft);
+    mark_specials(fft);
+    return !fft->failed || error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for exact sums");
 }
 
 struct literal *eval_fft(struct evaluation *evaluation, const struct instruction *instruction,
                          struct operands *operands, struct error *err)
 {
-    (void)evaluation;
     const struct literal *operand = operands->values[0];
     struct ints lengths = attr_ints(instruction, ATTR_FFT_LENGTH);
-    if (lengths.count < 1 || lengths.count > operand->shape->rank) {
+    if (lengths.count < 1 || lengths.count > operand->shape->rank ||
+        lengths.count > FFT_MOST_RANK) {
         error_set(err, ERROR_INVALID_ARGUMENT, "fft_length does not fit %s",
                   shape_text(operand->shape));
         return NULL;
@@ -312,10 +313,36 @@ struct literal *eval_fft(struct evaluation *evaluation, const struct instruction
         memset(literal_data(result), 0, (size_t)shape_bytes(result->shape));
         return result;
     }
-    if (!transform(instruction, operand, result, err)) {
+    struct poll poll;
+    struct fft fft = {
+        .operand = operand,
+        .result = result,
+        .rank = lengths.count,
+        .type = (int)attr_int(instruction, ATTR_FFT_TYPE, FFT_FFT),
+        .transforms = 1,
+        .poll = &poll,
+    };
+    for (int d = 0; d < lengths.count; d++) {
+        fft.lengths[d] = lengths.values[d];
+    }
+    for (int d = 0; d < operand->shape->rank - fft.rank; d++) {
+        fft.transforms *= operand->shape->dimensions[d];
+    }
+    fft.in_count = literal_elements(operand) / fft.transforms;
+    fft.out_count = literal_elements(result) / fft.transforms;
+    poll_begin(&poll, &evaluation->options);
+    bool ok = fft_field_init(&fft.in, operand->shape, err);
+    ok = ok && fft_field_init(&fft.out, result->shape, err) && run(&fft, err);
+    ok = poll_end(&poll, err) && ok;
+    fft_field_finish(&fft.in);
+    fft_field_finish(&fft.out);
+    free(fft.exponents);
+    free(fft.norms);
+    free(fft.open);
+    if (!ok) {
         literal_release(result);
         return NULL;
     }
-    spread(operand, result, lengths.count);
+    spread(&fft);
     return result;
 }

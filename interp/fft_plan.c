@@ -172,6 +172,35 @@ static bool plan_bluestein(struct fft_plan *plan)
     return ok;
 }
 
+/* The errors that fft_plan.h derives. */
+static void bound_errors(struct fft_plan *plan)
+{
+    const double unit = 0x1p-98, n = (double)plan->length;
+    int64_t points = fft_plan_points(plan);
+    double passes = 0;
+    while (INT64_C(1) << (int)passes < points) {
+        passes++;
+    }
+    if (plan->direct) {
+        plan->error = 2 * unit;
+        plan->error_norm = 2 * unit * sqrt(n);
+        return;
+    }
+    plan->error = plan->error_norm = passes * unit;
+    if (plan->padded == 0) {
+        return;
+    }
+    double largest = 0;
+    for (int64_t k = 0; k < points; k++) {
+        const struct dd_complex *factor = &plan->kernel[k];
+        largest = fmax(largest, hypot(factor->re.high, factor->im.high));
+    }
+    double theta = passes * unit;
+    double own = (2 * theta + 2 * unit) * 1.01 * largest * (double)points / sqrt(n) + unit;
+    plan->error = own + 1.5 * (theta + unit);
+    plan->error_norm = own + 1.5 * (theta + unit) * sqrt(n);
+}
+
 bool fft_plan_init(struct fft_plan *plan, int64_t length, struct error *err)
 {
     *plan = (struct fft_plan){.length = length, .loops = double_double_loops_choose()};
@@ -188,6 +217,7 @@ bool fft_plan_init(struct fft_plan *plan, int64_t length, struct error *err)
         return error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for an fft of length %lld",
                          (long long)length);
     }
+    bound_errors(plan);
     return true;
 }
 

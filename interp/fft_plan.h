@@ -2,8 +2,16 @@
  *
  * Lengths up to 48 and not a power of two are summed as they are defined; powers of two go through
  * Stockham's radix-2 passes; all others through Bluestein's convolution (L. Bluestein, "A linear
- * filtering approach to the computation of the discrete Fourier transform", 1970). Twiddles come
- * from MPFR and are good to 2^-104. Errors stay below 2^-98 * Σ |x| of the transform. */
+ * filtering approach to the computation of the discrete Fourier transform", 1970).
+ *
+ * Errors: with |.| the Euclidean norm of a line, the error of each element of the transform of x is
+ * at most `error` √n |x|, and the norm of all errors at most `error_norm` √n |x|. Twiddles come
+ * from MPFR and are good to 2^-99; a complex product with one is off by at most 2^-98.5 of its
+ * magnitude, a butterfly by at most ε = 2^-98 of |a| + |b| (double_double.h). So powers of two θ(n)
+ * = ε log2 n for both: a pass is √2 times a unitary map as defined     each element is off by 2^-97
+ * Σ |x| ≤ 2^-97 √n |x| Bluestein      with m points, C the largest magnitude in the chirp's
+ * transform, K that transform over m, F the transform of x times chirp: products and transforms
+ * lose (2 θ(m) + 2 ε) C |x|, errors of K at most |F| |δK| ≤ √(2n) (θ(m) + ε) |x| */
 #ifndef INTERP_FFT_PLAN_H
 #define INTERP_FFT_PLAN_H
 
@@ -22,6 +30,7 @@ struct fft_plan {
     struct dd_complex *padded_roots;
     struct dd_complex *kernel; /* [padded]: transform of the conjugate chirp, divided by padded */
     const struct double_double_loops *loops;
+    double error, error_norm;
 };
 
 bool fft_plan_init(struct fft_plan *plan, int64_t length, struct error *err);

@@ -46,6 +46,9 @@ int group_device(const struct evaluation *evaluation, enum group_mode mode, long
 
 /* --- the forms, as a flat list of ids cut into groups --- */
 
+/* More devices than this are not simulated; a group may name some of them. */
+enum { IDS_MOST = 1 << 22 };
+
 struct id_list {
     int64_t *ids;    /* heap */
     int64_t *starts; /* heap; [group_count + 1] */
@@ -92,7 +95,7 @@ static bool product_is(struct ints ints, int64_t wanted)
 {
     int64_t product = 1;
     for (int i = 0; i < ints.count; i++) {
-        if (ints.values[i] <= 0 || ints.values[i] > wanted) {
+        if (ints.values[i] <= 0 || ints.values[i] > wanted || product > wanted) {
             return false;
         }
         product *= ints.values[i];
@@ -100,10 +103,27 @@ static bool product_is(struct ints ints, int64_t wanted)
     return ints.count <= SHAPE_MAX_RANK && product == wanted;
 }
 
+/* Nothing, or each of 0 … rank − 1 once. */
+static bool is_permutation(struct ints perm, int rank)
+{
+    bool seen[SHAPE_MAX_RANK] = {false};
+    bool ok = perm.count == 0 || perm.count == rank;
+    for (int i = 0; ok && i < perm.count; i++) {
+        int64_t d = perm.values[i];
+        ok = d >= 0 && d < rank && !seen[d];
+        if (ok) {
+            seen[d] = true;
+        }
+    }
+    return ok;
+}
+
 static bool expand_iota(const struct groups *groups, struct id_list *list)
 {
-    int64_t count = groups->group_count * groups->group_size;
-    if (!product_is(groups->reshape_dims, count)) {
+    int64_t count;
+    if (__builtin_mul_overflow(groups->group_count, groups->group_size, &count) ||
+        count > IDS_MOST || !product_is(groups->reshape_dims, count) ||
+        !is_permutation(groups->transpose_perm, groups->reshape_dims.count)) {
         return false;
     }
     list->ids = memory_alloc((size_t)count * sizeof *list->ids);
@@ -136,6 +156,9 @@ static bool cut_mesh(const struct mesh *mesh, const struct axis_refs *axes, stru
                 if (ref->axis != a) {
                     continue;
                 }
+                if (ref->size < 0 || ref->size > mesh->axes[a].size) {
+                    return false;
+                }
                 int64_t pre = ref->size == 0 ? 1 : ref->pre;
                 if (pre == done) {
                     named = i;
@@ -167,7 +190,7 @@ static bool expand_mesh(const struct groups *groups, struct id_list *list)
     int64_t count = 1, size = 1;
     for (int a = 0; a < mesh->axis_count; a++) {
         count *= mesh->axes[a].size;
-        if (mesh->axes[a].size <= 0 || count > INT32_MAX) {
+        if (mesh->axes[a].size <= 0 || count > IDS_MOST) {
             return false;
         }
     }
@@ -193,7 +216,8 @@ static bool expand_mesh(const struct groups *groups, struct id_list *list)
     iota_transposed(cut.rank, cut.sizes, perm, count, list->ids);
     /* The mesh itself may number its devices in another order. */
     int64_t *devices = NULL;
-    if (mesh->reshape_dims.count > 0 && product_is(mesh->reshape_dims, count)) {
+    if (mesh->reshape_dims.count > 0 && product_is(mesh->reshape_dims, count) &&
+        is_permutation(mesh->transpose_perm, mesh->reshape_dims.count)) {
         devices = memory_alloc((size_t)count * sizeof *devices);
         iota_transposed(mesh->reshape_dims.count, mesh->reshape_dims.values,
                         mesh->transpose_perm.count > 0 ? mesh->transpose_perm.values : NULL, count,
@@ -271,21 +295,26 @@ static void fill_group(const struct evaluation *evaluation, enum group_mode mode
 {
     bool both = mode == GROUP_CROSS_REPLICA_AND_PARTITION;
     int each = both ? grid_partitions(evaluation) : 1;
-    group->devices = memory_alloc((size_t)(count * each) * sizeof *group->devices);
+    group->size = (int)count * each;
+    group->devices = memory_alloc((size_t)group->size * sizeof *group->devices);
+    group->places = memory_alloc((size_t)group->size * sizeof *group->places);
     int self = grid_device(evaluation);
-    for (int64_t i = 0; i < count; i++) {
-        if (ids[i] < 0 || ids[i] >= id_count(evaluation, mode)) {
-            group->absent = true;
+    for (int i = 0; i < group->size; i++) {
+        int64_t id = ids[i / each];
+        if (id < 0 || id >= id_count(evaluation, mode)) {
             continue;
         }
-        for (int p = 0; p < each; p++) {
-            int device =
-                both ? (int)ids[i] * each + p : group_device(evaluation, mode, (long long)ids[i]);
-            if (device == self) {
-                group->position = group->count;
-            }
-            group->devices[group->count++] = device;
+        int device =
+            both ? (int)id * each + i % each : group_device(evaluation, mode, (long long)id);
+        if (device == self) {
+            group->position = group->count;
         }
+        group->places[group->count] = i;
+        group->devices[group->count++] = device;
+    }
+    if (group->count == group->size) {
+        free(group->places);
+        group->places = NULL;
     }
 }
 
@@ -326,5 +355,6 @@ bool group_find(struct evaluation *evaluation, const struct instruction *instruc
 void group_finish(struct group *group)
 {
     free(group->devices);
+    free(group->places);
     *group = (struct group){.position = -1};
 }

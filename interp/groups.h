@@ -3,6 +3,7 @@
 #define INTERP_GROUPS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct error;
 struct evaluation;
@@ -22,9 +23,17 @@ enum group_mode group_mode_of(const struct instruction *instruction);
 struct group {
     int count;
     int *devices; /* heap */
-    int position; /* of this device; −1: it is in no group, count is 0 */
-    bool absent;  /* the group names devices that do not exist, too */
+    int *places;  /* heap; [count]: where in the group as it is written; NULL if all exist */
+    int size;     /* of the group as it is written */
+    int position; /* of this device among `devices`; −1: it is in no group, count is 0 */
 };
+
+/* The place of a device of the group among all that the group names. Some of them may not exist:
+ * XLA's verifier lets that pass in a module whose header names no devices. */
+static inline int group_place(const struct group *group, int position)
+{
+    return group->places != NULL ? group->places[position] : position;
+}
 
 /* By replica_groups. False with *err when they are inconsistent. */
 bool group_find(struct evaluation *evaluation, const struct instruction *instruction,

@@ -8,6 +8,7 @@
 #include "hlo/base/pool.h"
 #include "hlo/vector.h"
 #include "interp/integer_dot_internal.h"
+#include "interp/poll.h"
 
 enum { BLOCK_ROWS = 64, BLOCK_COLUMNS = 128, BLOCK_DEPTH = 256 };
 
@@ -18,6 +19,7 @@ struct product {
     exact_dot_emit *emit;
     void *emit_context;
     const struct integer_loops *loops;
+    struct poll *poll;
     bool failed; /* written by any thread, only to true */
 };
 
@@ -83,7 +85,7 @@ static void multiply_blocks(void *context, int64_t begin, int64_t end)
     }
     void *a = memory, *b = memory + a_size, *spare = memory + a_size + b_size;
     void *c = memory + a_size + 2 * b_size;
-    for (int64_t block = begin; block < end; block++) {
+    for (int64_t block = begin; block < end && !poll_stopped(product->poll); block++) {
         int64_t row = block / product->column_blocks * BLOCK_ROWS;
         int64_t column = block % product->column_blocks * BLOCK_COLUMNS;
         int64_t rows = least(BLOCK_ROWS, product->a->vectors - row);
@@ -119,6 +121,7 @@ bool integer_dot(bool wide, const struct exact_dot_operand *a, const struct exac
         .column_blocks = (b->vectors + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS,
         .emit = emit,
         .emit_context = emit_context,
+        .poll = poll_current(),
         .loops = choose_loops(),
     };
     int64_t row_blocks = (a->vectors + BLOCK_ROWS - 1) / BLOCK_ROWS;
@@ -126,5 +129,5 @@ bool integer_dot(bool wide, const struct exact_dot_operand *a, const struct exac
     if (product.failed) {
         return error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for blocks of a product");
     }
-    return true;
+    return poll_check(product.poll, err);
 }

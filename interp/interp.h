@@ -14,6 +14,7 @@ struct error;
 struct instruction;
 struct literal;
 struct module;
+struct shape;
 
 enum fidelity {
     FIDELITY_EXACT,   /* exact result, rounded once (sums and dots too) */
@@ -25,6 +26,15 @@ enum noise_place {
     NOISE_RESULT,  /* after an elementwise op or any other rounding op */
     NOISE_OPERAND, /* on a private copy of an operand of dot, convolution, a sum, a product, fft,
                       cholesky, triangular-solve…, before use */
+};
+
+/* A piece of work, for profiles: an instruction, or several that were evaluated as one. */
+struct interp_span {
+    const struct instruction *instruction; /* of several the last, whose value it is */
+    int members;                           /* how many */
+    /* Of arrays; 0 for control flow, whose parts have spans of their own, and for what only passes a
+     * value on. What picks elements reads, and what updates in place writes, those elements. */
+    int64_t bytes_read, bytes_written;
 };
 
 struct interp_options {
@@ -42,6 +52,24 @@ struct interp_options {
     /* Every float value is passed to `noise` (as NOISE_RESULT), not only those that are rounded:
      * parameters, constants, and what moves, selects or reinterprets data too. */
     bool noise_everywhere;
+    /* The host. `infeed` gives the next data of that shape for a device (replica * partitions +
+     * partition), owned by the caller; NULL with *err when there is none. NULL hook = infeeds are
+     * UNIMPLEMENTED. `outfeed` gets what a device sends (borrowed); NULL hook = it is dropped. */
+    struct literal *(*infeed)(void *context, int device, const struct shape *shape,
+                              struct error *err);
+    bool (*outfeed)(void *context, int device, const struct literal *value, struct error *err);
+    /* send and recv with is_host_transfer. `host_send` gets what a device sends (borrowed); NULL hook
+     * = it is dropped. `host_receive` gives what `recv` receives, owned by the caller; NULL with *err
+     * when there is nothing. NULL hook = such a recv is UNIMPLEMENTED. */
+    bool (*host_send)(void *context, int device, const struct instruction *send,
+                      const struct literal *value, struct error *err);
+    struct literal *(*host_receive)(void *context, int device, const struct instruction *recv,
+                                    const struct shape *shape, struct error *err);
+    /* Called when a piece of work begins, and again when it ends; spans nest as computations do.
+     * Unlike on_instruction it changes nothing in what is evaluated and how: elementwise
+     * instructions go together, in loops small steps are dissolved and what does not change is not
+     * evaluated again, reducers and the like have no spans. NULL = not called. */
+    void (*on_span)(void *context, const struct interp_span *span, bool ends);
     void *context;
     /* Evaluation stops with DEADLINE_EXCEEDED once this returns true; NULL = never. */
     bool (*cancelled)(void *context);

@@ -56,6 +56,40 @@ static uint64_t reduce_bits(const struct float_format *format, uint64_t bits, in
     return sign | magnitude;
 }
 
+/* The same for the formats of at most 8 bits without infinity, by their values: what overflows
+ * becomes what the format makes of infinity, NaN or its largest value. Exponent bits that are not
+ * fewer than the format's own leave it its own range. */
+static uint8_t reduce_small(enum type type, uint8_t bits, int exponent, int mantissa)
+{
+    const struct float_format *format = &float_formats[type];
+    double value = float_to_double(type, bits);
+    if (isnan(value)) {
+        return bits;
+    }
+    const uint64_t most = float_from_double(type, float_max(type));
+    const double sign = copysign(1, value);
+    uint64_t magnitude = float_from_double(type, fabs(value));
+    if (mantissa < format->mantissa_bits) {
+        const int dropped = format->mantissa_bits - mantissa;
+        uint64_t last = magnitude >> dropped & 1;
+        if (mantissa == 0 && magnitude >> dropped != 0) { /* the exponent's, were its bias odd */
+            last ^= (format->bias & 1) == 0;
+        }
+        magnitude += (UINT64_C(1) << (dropped - 1)) - 1 + last;
+        magnitude &= ~((UINT64_C(1) << dropped) - 1);
+    }
+    value = magnitude > most ? INFINITY : float_to_double(type, magnitude);
+    if (exponent < format->exponent_bits) {
+        const int reduced_bias = (1 << (exponent - 1)) - 1;
+        if (value >= ldexp(1, reduced_bias + 1)) {
+            value = INFINITY;
+        } else if (value < ldexp(1, 1 - reduced_bias)) {
+            value = 0;
+        }
+    }
+    return (uint8_t)float_from_double(type, copysign(value, sign));
+}
+
 #define REDUCE(type)                                                              \
     {                                                                             \
         type *values = raw;                                                       \
@@ -67,6 +101,13 @@ static void reduce_raw(const struct lane_step *step, void *raw, int64_t count)
 {
     const struct float_format *format = &float_formats[step->result];
     const int exponent = step->code[0], mantissa = step->code[1];
+    if (format->specials != SPECIALS_IEEE) {
+        uint8_t *values = raw;
+        for (int64_t i = 0; i < count; i++) {
+            values[i] = reduce_small(step->result, values[i], exponent, mantissa);
+        }
+        return;
+    }
     switch (type_bytes(step->result)) {
     case 1:
         REDUCE(uint8_t)
@@ -99,16 +140,15 @@ void lane_bits_reduce(const struct lane_step *step, void *out, const void *const
 
 /* XLA's definition (HloEvaluator): the integer part, plus one away from zero if the fraction as a
  * fixed point number of the random number's width is above the random number; saturating. */
-static int64_t stochastic(double value, double most, double least, int64_t max, int64_t min,
-                          uint64_t random, int random_bits)
+static int64_t stochastic(double value, int64_t max, int64_t min, uint64_t random, int random_bits)
 {
     if (value != value) {
         return 0;
     }
-    if (value >= most) {
+    if (value >= (double)max) {
         return max;
     }
-    if (value <= least) {
+    if (value <= (double)min) {
         return min;
     }
     double magnitude = fabs(value);
@@ -127,8 +167,7 @@ void lane_bits_stochastic(const struct lane_step *step, void *out, const void *c
                           int64_t count)
 {
     enum type type = step->operands[0], random_type = step->operands[1];
-    int64_t max = (int64_t)(~UINT64_C(0) >> (65 - step->bits)), min = -max - 1;
-    double most = float_round(type, (double)max), least = float_round(type, (double)min);
+    int64_t max = (int64_t)((UINT64_C(1) << (step->bits - 1)) - 1), min = -max - 1;
     struct lane_step widen_random, widen_value, narrow;
     lane_convert(random_type, TYPE_U64, &widen_random);
     lane_convert(type, TYPE_F64, &widen_value);
@@ -144,8 +183,7 @@ void lane_bits_stochastic(const struct lane_step *step, void *out, const void *c
         lane_run(&widen_value, value, &value_in, n);
         lane_run(&widen_random, random, &random_in, n);
         for (int64_t i = 0; i < n; i++) {
-            result[i] =
-                stochastic(value[i], most, least, max, min, random[i], type_bits(random_type));
+            result[i] = stochastic(value[i], max, min, random[i], type_bits(random_type));
         }
         lane_run(&narrow, (char *)out + first * lane_bytes(lane_of(step->result)), &result_in, n);
     }

@@ -6,6 +6,7 @@
 #include "hlo/base/error.h"
 #include "hlo/base/pool.h"
 #include "hlo/floats.h"
+#include "interp/poll.h"
 
 enum { BLOCK_ROWS = 16, BLOCK_COLUMNS = 16, BLOCK_DEPTH = 512 };
 
@@ -15,6 +16,7 @@ struct product {
     int64_t depth, column_blocks;
     exact_dot_emit *emit;
     void *emit_context;
+    struct poll *poll;
     bool failed; /* written by any thread, only to true */
 };
 
@@ -71,7 +73,7 @@ static void multiply_blocks(void *context, int64_t begin, int64_t end)
         return;
     }
     double *a = memory, *b = memory + A, *spare = memory + A + B;
-    for (int64_t block = begin; block < end; block++) {
+    for (int64_t block = begin; block < end && !poll_stopped(product->poll); block++) {
         int64_t row = block / product->column_blocks * BLOCK_ROWS;
         int64_t column = block % product->column_blocks * BLOCK_COLUMNS;
         int64_t rows = least(BLOCK_ROWS, product->a->vectors - row);
@@ -108,11 +110,12 @@ bool ordered_dot(enum type type, const struct exact_dot_operand *a,
         .column_blocks = (b->vectors + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS,
         .emit = emit,
         .emit_context = emit_context,
+        .poll = poll_current(),
     };
     int64_t row_blocks = (a->vectors + BLOCK_ROWS - 1) / BLOCK_ROWS;
     pool_for(row_blocks * product.column_blocks, 1, multiply_blocks, &product);
     if (product.failed) {
         return error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for blocks of a product");
     }
-    return true;
+    return poll_check(product.poll, err);
 }

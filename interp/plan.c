@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "interp/dynamic.h"
+#include "interp/mixed.h"
 #include "interp/noise.h"
 
 struct plans *plans_create(const struct module *module)
@@ -12,6 +13,7 @@ struct plans *plans_create(const struct module *module)
     struct plans *plans = memory_zalloc(sizeof *plans);
     plans->module = module;
     plans->list = memory_zalloc((size_t)module->count * sizeof *plans->list);
+    plans->programs = memory_zalloc((size_t)module->count * sizeof *plans->programs);
     return plans;
 }
 
@@ -41,8 +43,14 @@ void plans_destroy(struct plans *plans)
     if (plans != NULL) {
         for (int i = 0; i < plans->module->count; i++) {
             plan_destroy(plans->list[i]);
+            program_free(plans->programs[i]);
         }
+        for (size_t i = 0; i < plans->loop_count; i++) {
+            tape_destroy(plans->loops[i].tape);
+        }
+        free(plans->loops);
         free(plans->list);
+        free(plans->programs);
         free(plans);
     }
 }
@@ -50,7 +58,9 @@ void plans_destroy(struct plans *plans)
 void step_init(struct step *step, const struct instruction *instruction, bool with_noise)
 {
     *step = (struct step){.instruction = instruction,
-                          .evaluate = eval_function_of(instruction->opcode),
+                          .evaluate = mixed_concerns(instruction)
+                                          ? eval_mixed
+                                          : eval_function_of(instruction->opcode),
                           .operand_count = instruction->operand_count,
                           .dynamic = dynamic_concerns(instruction)};
     switch (instruction->opcode) {
@@ -164,8 +174,7 @@ static void find_deaths(struct step *step, int i, const int *last, bool *dying, 
     }
 }
 
-/* May the instruction do more than give its value? Control flow is taken to. */
-static bool has_effects(const struct instruction *instruction)
+bool plan_has_effects(const struct instruction *instruction)
 {
     switch (instruction->opcode) {
     case OP_ALL_GATHER:
@@ -184,10 +193,12 @@ static bool has_effects(const struct instruction *instruction)
     case OP_PARAMETER:
     case OP_RAGGED_ALL_TO_ALL:
     case OP_RECV:
+    case OP_RECV_DONE:
     case OP_REDUCE_SCATTER:
     case OP_RNG:
     case OP_RNG_GET_AND_UPDATE_STATE:
     case OP_SEND:
+    case OP_SEND_DONE:
     case OP_WHILE:
         return true;
     case OP_CUSTOM_CALL:
@@ -197,13 +208,12 @@ static bool has_effects(const struct instruction *instruction)
     }
 }
 
-/* live[i]: the root or something with effects needs instruction i. Compilers drop the others. */
-static void find_live(const struct computation *computation, bool *live)
+void plan_find_live(const struct computation *computation, bool *live)
 {
     live[computation->root->id] = true;
     for (int i = computation->count - 1; i >= 0; i--) {
         const struct instruction *instruction = computation->instructions[i];
-        live[i] |= has_effects(instruction);
+        live[i] |= plan_has_effects(instruction);
         for (int k = 0; live[i] && k < instruction->operand_count; k++) {
             live[instruction->operands[k]->id] = true;
         }
@@ -228,7 +238,7 @@ static struct plan *plan_create(const struct computation *computation, bool with
     int *uses = memory_zalloc((size_t)count * sizeof *uses);
     bool *only_elements = memory_alloc((size_t)count * sizeof *only_elements);
     bool *live = memory_zalloc((size_t)count * sizeof *live);
-    find_live(computation, live);
+    plan_find_live(computation, live);
     int at = 0;
     for (int i = 0; i < count; i++) {
         struct step *step = &plan->steps[i];
@@ -272,6 +282,20 @@ struct plan *plans_get(struct plans *plans, const struct computation *computatio
         *plan = plan_create(computation, with_noise, with_clusters);
     }
     return *plan;
+}
+
+struct tape *plans_tape(struct plans *plans, const struct instruction *instruction)
+{
+    for (size_t i = 0; i < plans->loop_count; i++) {
+        if (plans->loops[i].instruction == instruction) {
+            return plans->loops[i].tape;
+        }
+    }
+    plans->loops =
+        grow(plans->loops, plans->loop_count, &plans->loop_capacity, sizeof *plans->loops);
+    struct plan_loop *loop = &plans->loops[plans->loop_count++];
+    *loop = (struct plan_loop){.instruction = instruction, .tape = tape_create(instruction)};
+    return loop->tape;
 }
 
 struct frame *frame_take(struct plan *plan)

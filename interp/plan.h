@@ -8,6 +8,8 @@
 
 #include "interp/cluster.h"
 #include "interp/eval.h"
+#include "interp/program.h"
+#include "interp/tape.h"
 
 enum step_kind {
     STEP_OP,        /* call `evaluate` */
@@ -52,9 +54,18 @@ struct plan {
     struct frame *spare;       /* an idle frame or NULL */
 };
 
+/* A while and its tape. */
+struct plan_loop {
+    const struct instruction *instruction;
+    struct tape *tape; /* NULL: it has none */
+};
+
 struct plans {
     const struct module *module;
-    struct plan **list; /* by computation id; NULL until needed */
+    struct plan **list;        /* by computation id; NULL until needed */
+    struct program **programs; /* by computation id; see program_compile */
+    struct plan_loop *loops;
+    size_t loop_count, loop_capacity;
 };
 
 struct plans *plans_create(const struct module *module);
@@ -64,6 +75,14 @@ void plans_destroy(struct plans *plans); /* NULL is allowed */
  * same flags must be passed for all computations. */
 struct plan *plans_get(struct plans *plans, const struct computation *computation, bool with_noise,
                        bool with_clusters);
+
+/* The tape of a while of the module, made at the first call; NULL if it has none. */
+struct tape *plans_tape(struct plans *plans, const struct instruction *instruction);
+/* May the instruction do more than give its value? Control flow is taken to. */
+bool plan_has_effects(const struct instruction *instruction);
+/* live[i] (zeros before): the root or something with effects needs instruction i. Compilers drop
+ * the others. */
+void plan_find_live(const struct computation *computation, bool *live);
 
 /* One instruction as a step of its own whose operands live on; for steps outside plans. */
 void step_init(struct step *step, const struct instruction *instruction, bool with_noise);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hlo/floats.h"
+#include "interp/plan.h"
 
 /* --- building --- */
 
@@ -326,6 +327,7 @@ static void mark_used_inputs(const struct program_builder *builder, bool *used)
 struct program *program_builder_finish_take(struct program_builder *builder)
 {
     struct program *program = memory_zalloc(sizeof *program);
+    program->frames = memory_zalloc(sizeof *program->frames);
     drop_unused(builder);
     program->input_count = (int)builder->input_count;
     program->output_count = (int)builder->output_count;
@@ -381,8 +383,10 @@ struct program *program_builder_finish_take(struct program_builder *builder)
 
 /* --- life --- */
 
-struct program *program_compile(struct evaluation *evaluation,
-                                const struct computation *computation, struct error *err)
+static void frame_free(struct program_frame *frame);
+
+static struct program *compile(struct evaluation *evaluation, const struct computation *computation,
+                               struct error *err)
 {
     struct program_builder *builder = program_builder_create();
     bool built = program_build_computation(builder, computation);
@@ -399,11 +403,45 @@ struct program *program_compile(struct evaluation *evaluation,
     return program;
 }
 
+/* Programs are kept with the plans of the evaluation and given out again; one that is in use
+ * already is made anew. */
+struct program *program_compile(struct evaluation *evaluation,
+                                const struct computation *computation, struct error *err)
+{
+    struct plans *plans = evaluation->plans;
+    struct program **kept = plans != NULL && computation->module == plans->module
+                                ? &plans->programs[computation->id]
+                                : NULL;
+    if (kept != NULL && *kept != NULL && !(*kept)->in_use) {
+        (*kept)->in_use = true;
+        (*kept)->err = err;
+        return *kept;
+    }
+    struct program *program = compile(evaluation, computation, err);
+    if (program != NULL && kept != NULL && *kept == NULL) {
+        program->kept = program->in_use = true;
+        *kept = program;
+    }
+    return program;
+}
+
 void program_destroy(struct program *program)
+{
+    if (program != NULL && program->kept) {
+        program->in_use = false;
+        program->err = NULL;
+        return;
+    }
+    program_free(program);
+}
+
+void program_free(struct program *program)
 {
     if (program == NULL) {
         return;
     }
+    frame_free(program->frames->spare);
+    free(program->frames);
     free(program->input_types);
     free(program->output_types);
     free(program->inputs);
@@ -465,8 +503,20 @@ struct program_frame {
     void *slots[];
 };
 
+static void reset_slots(struct program_frame *frame)
+{
+    for (int i = 0; i < frame->program->slot_count; i++) {
+        frame->slots[i] = frame->memory + frame->program->slot_offsets[i];
+    }
+}
+
 struct program_frame *program_frame_create(const struct program *program, struct error *err)
 {
+    struct program_frame *idle = atomic_exchange(&program->frames->spare, NULL);
+    if (idle != NULL) {
+        reset_slots(idle);
+        return idle;
+    }
     size_t count = (size_t)program->slot_count;
     struct program_frame *frame = malloc(sizeof *frame + count * sizeof frame->slots[0]);
     void *memory = aligned_alloc(64, program->frame_bytes + 64);
@@ -478,9 +528,7 @@ struct program_frame *program_frame_create(const struct program *program, struct
     }
     frame->program = program;
     frame->memory = memory;
-    for (size_t i = 0; i < count; i++) {
-        frame->slots[i] = frame->memory + program->slot_offsets[i];
-    }
+    reset_slots(frame);
     for (int i = 0; i < program->constant_count; i++) {
         const struct program_constant *constant = &program->constants[i];
         lane_fill(constant->type, constant->element, frame->slots[constant->slot], LANE_STRIP);
@@ -488,11 +536,18 @@ struct program_frame *program_frame_create(const struct program *program, struct
     return frame;
 }
 
-void program_frame_destroy(struct program_frame *frame)
+static void frame_free(struct program_frame *frame)
 {
     if (frame != NULL) {
         free(frame->memory);
         free(frame);
+    }
+}
+
+void program_frame_destroy(struct program_frame *frame)
+{
+    if (frame != NULL) {
+        frame_free(atomic_exchange(&frame->program->frames->spare, frame));
     }
 }
 

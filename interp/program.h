@@ -39,7 +39,10 @@ enum reducer {
  * (err gets the errors of computations that are evaluated). NULL with *err. */
 struct program *program_compile(struct evaluation *evaluation,
                                 const struct computation *computation, struct error *err);
-void program_destroy(struct program *program); /* NULL is allowed */
+/* Gives the program back; NULL is allowed. */
+void program_destroy(struct program *program);
+/* For plans_destroy: frees one that was kept for the next program_compile. NULL is allowed. */
+void program_free(struct program *program);
 
 int program_input_count(const struct program *program);
 int program_output_count(const struct program *program);

@@ -34,6 +34,11 @@ struct program_builder {
     size_t value_capacity, step_capacity, constant_capacity, input_capacity, output_capacity;
 };
 
+/* Any thread may take or leave a frame. */
+struct program_frames {
+    _Atomic(struct program_frame *) spare; /* an idle frame or NULL */
+};
+
 struct program {
     int input_count, output_count, step_count, constant_count, slot_count;
     enum type *input_types, *output_types;
@@ -45,6 +50,8 @@ struct program {
     struct program_constant *constants;
     size_t *slot_offsets; /* into a frame's memory */
     size_t frame_bytes;
+    struct program_frames *frames;
+    bool kept, in_use; /* kept: it belongs to plans->programs */
     /* A computation that must be evaluated; NULL usually. Inputs and outputs have slots all the
      * same. */
     const struct computation *computation;

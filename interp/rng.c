@@ -175,7 +175,8 @@ struct literal *eval_rng_bit_generator(struct evaluation *evaluation,
     const struct shape *shape = instruction->shape;
     int64_t size = state->shape->rank == 1 ? state->shape->dimensions[0] : 0;
     if (state->shape->type != TYPE_U64 || size < 2 || size > 3 || !shape_is_tuple(shape) ||
-        shape->count != 2 || type_is_complex(shape->elements[1]->type)) {
+        shape->count != 2 || !shape_is_array(shape->elements[1]) ||
+        type_is_complex(shape->elements[1]->type)) {
         error_set(err, ERROR_UNIMPLEMENTED, "rng-bit-generator of state %s and shape %s",
                   shape_text(state->shape), shape_text(shape));
         return NULL;

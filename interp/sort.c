@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interp/elementwise.h"
 #include "interp/marks.h"
 
 struct job {
@@ -15,7 +16,8 @@ struct job {
     int key_count;
     int arrays;
     struct literal *const *operands, *const *results;
-    const void **data; /* of the operands */
+    const void **data;     /* of the operands */
+    const void **compared; /* the same in the types that the comparator takes */
     int64_t n;         /* elements of a line */
     int64_t stride;    /* between them */
     bool stable;
@@ -56,7 +58,7 @@ static bool map_line(struct worker *worker, int key, int64_t base)
         }
         for (int k = 0; k < job->arrays; k++) {
             if (program_input_is_used(program, k)) {
-                lane_gather(program_input_type(program, k), job->data[k], offsets,
+                lane_gather(program_input_type(program, k), job->compared[k], offsets,
                             program_input(frame, k), count);
             }
         }
@@ -122,8 +124,8 @@ static bool find_ties(struct worker *worker, struct program_frame *frame, int64_
         }
         for (int k = 0; k < job->arrays; k++) {
             enum type type = program_input_type(job->comparator, 2 * k);
-            lane_gather(type, job->data[k], lefts, program_input(frame, 2 * k), count);
-            lane_gather(type, job->data[k], rights, program_input(frame, 2 * k + 1), count);
+            lane_gather(type, job->compared[k], lefts, program_input(frame, 2 * k), count);
+            lane_gather(type, job->compared[k], rights, program_input(frame, 2 * k + 1), count);
         }
         if (!program_run(frame, count)) {
             return false;
@@ -264,7 +266,7 @@ static bool merge_lines(struct worker *worker, struct program_frame *frame, int6
     for (int64_t l = 0; l < count; l++) {
         bases[l] = line_base(job, first + l);
     }
-    struct sort_lines lines = {job->comparator, job->arrays, job->data, job->n,
+    struct sort_lines lines = {job->comparator, job->arrays, job->compared, job->n,
                                job->stride,     bases,       count};
     bool ok = sort_merge(&lines, worker->order, job->err);
     for (int64_t l = 0; l < count && ok; l++) {
@@ -359,14 +361,28 @@ static bool sort_all(struct job *job, const struct instruction *instruction, str
     }
     job->key_count = sort_keys_find(instruction->called[0], job->arrays, keys);
     job->keys = keys;
-    job->data = memory_alloc((size_t)job->arrays * sizeof *job->data);
-    for (int k = 0; k < job->arrays; k++) {
+    job->data = memory_alloc(2 * (size_t)job->arrays * sizeof *job->data);
+    job->compared = job->data + job->arrays;
+    struct literal **converted = memory_zalloc((size_t)job->arrays * sizeof(struct literal *));
+    bool ok = true;
+    for (int k = 0; k < job->arrays && ok; k++) {
+        enum type type = program_input_type(job->comparator, 2 * k);
+        converted[k] = elementwise_convert(job->operands[k], type, err);
+        ok = converted[k] != NULL;
         job->data[k] = literal_data(job->operands[k]);
+        job->compared[k] = ok ? literal_data(converted[k]) : NULL;
     }
-    program_for(job->comparator, elements / job->n, 1 + 4096 / (job->n + 1), sort_range, job);
+    if (ok) {
+        program_for(job->comparator, elements / job->n, 1 + 4096 / (job->n + 1), sort_range, job);
+    }
+    for (int k = 0; k < job->arrays; k++) {
+        literal_release(converted[k]);
+    }
+    free(converted);
     free(job->data);
     sort_keys_finish(keys, job->key_count);
-    return !job->failed || error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory to sort");
+    return ok &&
+           (!job->failed || error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory to sort"));
 }
 
 static struct literal *sort(const struct instruction *instruction, const struct program *comparator,
@@ -407,14 +423,14 @@ struct literal *eval_sort(struct evaluation *evaluation, const struct instructio
     bool fits = program_input_count(comparator) == 2 * operands->count &&
                 program_output_count(comparator) == 1 &&
                 program_output_type(comparator, 0) == TYPE_PRED;
-    for (int k = 0; k < 2 * operands->count && fits; k++) {
-        fits = program_input_type(comparator, k) == operands->values[k / 2]->shape->type;
+    for (int k = 0; k < operands->count && fits; k++) {
+        fits = program_input_type(comparator, 2 * k) == program_input_type(comparator, 2 * k + 1);
     }
     struct literal *result = NULL;
     if (fits) {
         result = sort(instruction, comparator, operands, err);
     } else {
-        error_set(err, ERROR_UNIMPLEMENTED, "sort with types other than those of its comparator");
+        error_set(err, ERROR_UNIMPLEMENTED, "a comparator that takes the two sides in different types");
     }
     program_destroy(comparator);
     return result;

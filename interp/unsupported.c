@@ -27,25 +27,12 @@ static const char *why_unsupported(const struct instruction *instruction)
     }
     switch (instruction->opcode) {
     case OP_CUSTOM_CALL:
-        return custom_call_is_known(attr_string(instruction, ATTR_CUSTOM_CALL_TARGET))
-                   ? NULL
-                   : "its target is unknown";
+        return custom_call_refusal(attr_string(instruction, ATTR_CUSTOM_CALL_TARGET));
     case OP_INFEED:
         return "nothing feeds the module";
     case OP_RECV:
-    case OP_RECV_DONE:
-        return "nobody sends";
-    case OP_SEND:
-        return attr_bool(instruction, ATTR_IS_HOST_TRANSFER, false) ? NULL
-                                                                    : "send to another device";
-    case OP_COLLECTIVE_PERMUTE:
-    case OP_COLLECTIVE_PERMUTE_START:
-        return attr_get(instruction, ATTR_SLICE_SIZES) != NULL ? "collective-permute in place"
-                                                               : NULL;
-    case OP_COLLECTIVE_BROADCAST:
-        return attr_bool(instruction, ATTR_HAS_DYNAMIC_ROOT, false)
-                   ? "collective-broadcast from a dynamic root"
-                   : NULL;
+        return attr_bool(instruction, ATTR_IS_HOST_TRANSFER, false) ? "the host sends nothing"
+                                                                    : NULL;
     default:
         return eval_function_of(instruction->opcode) == NULL ? "the golden has no evaluator for it"
                                                              : NULL;

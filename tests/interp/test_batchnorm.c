@@ -1,9 +1,12 @@
-/* batch-norm-training, -inference and -grad against their definition in MPFR at 300 bits, and near
+/* batch-norm-training, -inference and -grad against their definition in MPFR, also on and next to
+ * rounding boundaries and at the ends of the range, and near
  * values of XLA's CPU. */
 #include "one_op.h"
 
 static struct rng rng;
-enum { PRECISION = 300, OUTER = 2, FEATURES = 3, INNER = 4, COUNT = OUTER * INNER };
+static mpfr_prec_t precision = 300;
+static double epsilon = 0.001f;
+enum { OUTER = 2, FEATURES = 3, INNER = 4, COUNT = OUTER * INNER };
 
 static void setup(void)
 {
@@ -19,7 +22,7 @@ struct scratch {
 
 static void scratch_init(struct scratch *s)
 {
-    mpfr_inits2(PRECISION, s->mean, s->variance, s->inverse, s->n, s->scale_sum, s->offset_sum,
+    mpfr_inits2(precision, s->mean, s->variance, s->inverse, s->n, s->scale_sum, s->offset_sum,
                 s->t, s->u, (mpfr_ptr)NULL);
     mpfr_set_si(s->n, COUNT, MPFR_RNDN);
 }
@@ -58,10 +61,10 @@ static void moments(struct scratch *s, const struct literal *x, int64_t feature)
     mpfr_div(s->variance, s->variance, s->n, MPFR_RNDN);
 }
 
-/* inverse = 1 / √(variance + 0.001f) */
+/* inverse = 1 / √(variance + epsilon) */
 static void invert(struct scratch *s)
 {
-    mpfr_add_d(s->inverse, s->variance, (double)0.001f, MPFR_RNDN);
+    mpfr_add_d(s->inverse, s->variance, epsilon, MPFR_RNDN);
     mpfr_rec_sqrt(s->inverse, s->inverse, MPFR_RNDN);
 }
 
@@ -251,6 +254,106 @@ START_TEST(test_as_xla)
 }
 END_TEST
 
+/* y of one inference with N = 1: (x − mean) * scale / √(variance + ε) + offset. */
+static double infer_one(const char *type, double x, double scale, double offset, double mean,
+                        double variance, const char *epsilon)
+{
+    char body[512];
+    const double operands[] = {x, scale, offset, mean, variance};
+    snprintf(body, sizeof body,
+             "x = %s[1,1] parameter(0)\ns = %s[1] parameter(1)\no = %s[1] parameter(2)\n"
+             "m = %s[1] parameter(3)\nv = %s[1] parameter(4)\n"
+             "ROOT r = %s[1,1] batch-norm-inference(x, s, o, m, v), epsilon=%s, feature_index=1",
+             type, type, type, type, type, type, epsilon);
+    struct one_op op;
+    one_op_init(&op, body);
+    for (int i = 0; i < 5; i++) {
+        literal_set_double(op.values[i], 0, operands[i]);
+    }
+    struct literal *result = one_op_run(&op, eval_batch_norm_inference);
+    double y = literal_get_double(result, 0);
+    literal_release(result);
+    one_op_finish(&op);
+    return y;
+}
+
+/* Known by construction: on a tie, next to it, zero, the ends of the range, IEEE's special values.
+ */
+START_TEST(test_inference_boundaries)
+{
+    ck_assert(infer_one("f32", 3, 2, 0x1p24, 1, 3, "1") == 0x1p24 + 2);
+    ck_assert(infer_one("f32", 1, 2, 0x1p24, 0, 3, "1") == 0x1p24);
+    ck_assert(infer_one("f32", 1, 2, 0x1p24, -0x1p-100, 3, "1") == 0x1p24 + 2);
+    ck_assert(infer_one("f32", 1, 2, 0x1p24, 0x1p-100, 3, "1") == 0x1p24);
+    ck_assert(infer_one("f64", 1, 1, 0x1p53, -0x1p-1000, 1, "0") == 0x1p53 + 2);
+    double zero = infer_one("f32", 3, 2, -3, 0, 3, "1");
+    ck_assert(zero == 0 && !signbit(zero));
+    ck_assert(infer_one("f64", 0x1p1023, 2, -0x1p1023, -0x1p1023, 4, "0") == 0x1p1023);
+    ck_assert(infer_one("f64", 0x1p1023, 4, -0x1p1023, -0x1p1023, 4, "0") == INFINITY);
+    ck_assert(infer_one("f64", 5e-324, 1, 0, 0, 4, "0") == 0);
+    ck_assert(infer_one("f64", 5e-324, 1, 0, -5e-324, 4, "0") == 5e-324);
+    ck_assert(infer_one("f32", 2, 1, 5, 1, 0, "0") == INFINITY);
+    ck_assert(isnan(infer_one("f32", 1, 1, 5, 1, 0, "0")));
+    ck_assert(isnan(infer_one("f32", 1, 1, 5, 1, -4, "0")));
+    ck_assert(infer_one("f32", -INFINITY, 1, 5, 1, 4, "0") == -INFINITY);
+}
+END_TEST
+
+/* Training on values whose mean is on a tie, that are all alike, that differ by little, at the ends
+ * of the range. */
+START_TEST(test_training_boundaries)
+{
+    static const double edges[][COUNT] = {
+        {1, 0x1p24 + 2, 0x1p24, 0x1p24, 0x1p24, 0x1p24, 0x1p24 + 2, 0x1p24 - 1},
+        {0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1},
+        {1, 1, 1, 1, 1, 1, 1, 1.0000001},
+        {0x1.8p120, -0x1.8p127, 0x1.8p127, 1, -1, 0x1p-149, 0, 3},
+        {0x1p-149, 0x1p-148, 0, 0, 0, 0, 0x1p-140, -0x1p-149},
+        {1, -1, 2, -2, 3, -3, 4, -4},
+    };
+    static const char *const epsilons[] = {"0", "0.001"};
+    for (size_t e = 0; e < 2; e++) {
+        for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+            for (int wide = 0; wide < 2; wide++) {
+                char body[512];
+                const char *type = wide ? "f64" : "f32";
+                struct one_op op;
+                snprintf(body, sizeof body,
+                         "x = %s[2,3,4] parameter(0)\ns = %s[3] parameter(1)\n"
+                         "o = %s[3] parameter(2)\nROOT r = (%s[2,3,4], %s[3], %s[3]) "
+                         "batch-norm-training(x, s, o), epsilon=%s, feature_index=1",
+                         type, type, type, type, type, type, epsilons[e]);
+                one_op_init(&op, body);
+                for (int64_t feature = 0; feature < FEATURES; feature++) {
+                    for (int64_t k = 0; k < COUNT; k++) {
+                        double value = ldexp(edges[i][k], wide && feature == 1   ? 400
+                                                          : wide && feature == 2 ? -900
+                                                                                 : 0);
+                        literal_set_double(op.values[0], place_of(feature, k), value);
+                    }
+                    literal_set_double(op.values[1], feature, 1 + (double)feature / 3);
+                    literal_set_double(op.values[2], feature, (double)feature);
+                }
+                struct literal *result = one_op_run(&op, eval_batch_norm_training);
+                struct scratch s;
+                precision = 5000;
+                scratch_init(&s);
+                epsilon = e == 0 ? 0 : 0.001f;
+                for (int64_t feature = 0; feature < FEATURES; feature++) {
+                    moments(&s, op.values[0], feature);
+                    check_nearest(result->elements[1], feature, 0, s.mean);
+                    check_nearest(result->elements[2], feature, 0, s.variance);
+                    check_normalized(&s, &op, result->elements[0], feature);
+                }
+                scratch_finish(&s);
+                literal_release(result);
+                one_op_finish(&op);
+            }
+        }
+    }
+}
+END_TEST
+
 START_TEST(test_unspecified_and_nan)
 {
     struct one_op op;
@@ -285,6 +388,8 @@ int main(void)
     tcase_add_loop_test(tests, test_inference, 0, 3);
     tcase_add_loop_test(tests, test_gradient, 0, 3);
     tcase_add_test(tests, test_as_xla);
+    tcase_add_test(tests, test_inference_boundaries);
+    tcase_add_test(tests, test_training_boundaries);
     tcase_add_test(tests, test_unspecified_and_nan);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -1,72 +1,11 @@
 /* Collectives on simulated devices. Expected values follow from the definitions in the StableHLO
  * specification; most inputs are device numbers, so that a result tells where it came from. */
-#include <stdio.h>
-
 #include "hlo/base/pool.h"
-#include "tests/interp/evaluate_text.h"
+#include "tests/interp/evaluate_devices.h"
 
 static void setup(void)
 {
     pool_set_threads(2);
-}
-
-static bool run_devices(const struct module *module, int replicas, int partitions,
-                        const char *const *arguments, struct literal **results,
-                        const struct interp_options *extra, struct error *err)
-{
-    int count = replicas * partitions;
-    struct interp_options options = extra != NULL ? *extra : (struct interp_options){0};
-    options.replica_count = replicas;
-    options.partition_count = partitions;
-    int parameters = module->entry->parameter_count;
-    struct literal *argument[16], *const *lists[16];
-    for (int d = 0; d < count; d++) {
-        argument[d] = parameters > 0 ? read_literal(arguments[d]) : NULL;
-        lists[d] = &argument[d];
-    }
-    bool ok = interp_evaluate_devices(module, count, lists, parameters, results, &options, err);
-    for (int d = 0; d < count; d++) {
-        literal_release(argument[d]);
-    }
-    return ok;
-}
-
-/* arguments[device] (NULL: the module has no parameter) and wants[device]. */
-static void check_devices(const char *text, int replicas, int partitions,
-                          const char *const *arguments, const char *const *wants)
-{
-    struct module *module = read_module(text);
-    struct error err = {0};
-    struct literal *results[16];
-    size_t before = literal_memory_in_use();
-    bool ok = run_devices(module, replicas, partitions, arguments, results, NULL, &err);
-    ck_assert_msg(ok, "%s\n%s", text, err.message);
-    for (int d = 0; d < replicas * partitions; d++) {
-        char where[32];
-        snprintf(where, sizeof where, "device %d", d);
-        check_literal(results[d], wants[d], where);
-        literal_release(results[d]);
-    }
-    ck_assert_msg(literal_memory_in_use() == before, "literals leak:\n%s", text);
-    module_destroy(module);
-}
-
-static void check_devices_fail(const char *text, int replicas, int partitions,
-                               const char *const *arguments, enum error_code code,
-                               const char *const *parts, int part_count)
-{
-    struct module *module = read_module(text);
-    struct error err = {0};
-    struct literal *results[16];
-    size_t before = literal_memory_in_use();
-    ck_assert(!run_devices(module, replicas, partitions, arguments, results, NULL, &err));
-    ck_assert_msg(err.code == code, "%s: %s", error_code_text(err.code), err.message);
-    for (int i = 0; i < part_count; i++) {
-        ck_assert_msg(strstr(err.message, parts[i]) != NULL, "no \"%s\" in: %s", parts[i],
-                      err.message);
-    }
-    ck_assert_msg(literal_memory_in_use() == before, "literals leak:\n%s", text);
-    module_destroy(module);
 }
 
 #define HEAD                                                                           \
@@ -361,71 +300,154 @@ START_TEST(test_absent_devices)
     }
     literal_release(result);
     module_destroy(module);
-    /* Where each device has a place of its own the rest does not do. */
-    check_fails(HEAD "ENTRY e { x = s32[2] parameter(0)\n"
-                     "  ROOT a = s32[2] all-to-all(x), replica_groups={{0,1}}, dimensions={0} }\n",
-                "s32[2] {3, 4}", NULL, NULL, ERROR_INVALID_ARGUMENT, "do not exist");
     check_fails(HEAD "ENTRY e { x = s32[2] parameter(0)\n"
                      "  ROOT a = s32[2] all-reduce(x), replica_groups={{1}}, to_apply=add }\n",
                 "s32[2] {3, 4}", NULL, NULL, ERROR_INVALID_ARGUMENT, "in no group");
 }
 END_TEST
 
-/* Replica 0 takes part, replica 1 takes the other branch and is done. */
-START_TEST(test_deadlock)
+/* marks[device]: a digit for each element, 1 where it must be unspecified. */
+static void check_marks(const char *text, int replicas, const char *const *arguments,
+                        const char *const *wants, const char *const *marks)
 {
-    static const char *const parts[] = {"deadlock", "device 0 waits in meet for 1 (done)",
-                                        "device 1 is done"};
-    check_devices_fail(
-        HEAD "meets { x = s32[1] parameter(0)\n"
-             "  ROOT meet = s32[1] all-reduce(x), replica_groups={}, to_apply=add }\n"
-             "stays { ROOT x = s32[1] parameter(0) }\n"
-             "ENTRY e { x = s32[1] parameter(0) r = u32[] replica-id() i = s32[] convert(r)\n"
-             "  ROOT c = s32[1] conditional(i, x, x), branch_computations={meets, stays} }\n",
-        2, 1, powers, ERROR_INVALID_ARGUMENT, parts, 3);
-    /* Each waits where the other is not. */
-    static const char *const crossed[] = {"device 0 waits in here for 1",
-                                          "device 1 waits in there for 0"};
-    check_devices_fail(
-        HEAD "first { x = s32[1] parameter(0)\n"
-             "  ROOT here = s32[1] all-reduce(x), replica_groups={}, to_apply=add }\n"
-             "second { x = s32[1] parameter(0)\n"
-             "  ROOT there = s32[1] all-reduce(x), replica_groups={}, to_apply=add }\n"
-             "ENTRY e { x = s32[1] parameter(0) r = u32[] replica-id() i = s32[] convert(r)\n"
-             "  ROOT c = s32[1] conditional(i, x, x), branch_computations={first, second} }\n",
-        2, 1, powers, ERROR_INVALID_ARGUMENT, crossed, 2);
+    struct module *module = read_module(text);
+    struct error err = {0};
+    struct literal *results[DEVICES_MOST];
+    bool ok = run_devices(module, replicas, 1, arguments, results, NULL, &err);
+    ck_assert_msg(ok, "%s\n%s", text, err.message);
+    for (int d = 0; d < replicas; d++) {
+        check_literal(results[d], wants[d], text);
+        for (int i = 0; marks[d][i] != 0; i++) {
+            ck_assert_int_eq(literal_is_unspecified(results[d], i), marks[d][i] - '0');
+        }
+        literal_release(results[d]);
+    }
+    module_destroy(module);
+}
+
+/* Two of three devices that a group names exist: they work together, each in its place. */
+START_TEST(test_absent_places)
+{
+    static const char *const arguments[] = {"s32[3] {1, 2, 3}", "s32[3] {4, 5, 6}"};
+    static const char *const none[] = {"0", "0"};
+    static const char *const shares[] = {"s32[1] {9}", "s32[1] {5}"};
+    check_marks(HEAD "ENTRY e { x = s32[3] parameter(0)\n"
+                     "  ROOT r = s32[1] reduce-scatter(x), replica_groups={{1,2,0}}, "
+                     "dimensions={0}, to_apply=add }\n",
+                2, arguments, shares, none);
+    static const char *const gathered[] = {"s32[9] {4, 5, 6, 0, 0, 0, 1, 2, 3}",
+                                           "s32[9] {4, 5, 6, 0, 0, 0, 1, 2, 3}"};
+    static const char *const middle[] = {"000111000", "000111000"};
+    check_marks("HloModule m\nENTRY e { x = s32[3] parameter(0)\n"
+                "  ROOT r = s32[9] all-gather(x), replica_groups={{1,2,0}}, dimensions={0} }\n",
+                2, arguments, gathered, middle);
+    static const char *const exchanged[] = {"s32[3] {6, 0, 3}", "s32[3] {4, 0, 1}"};
+    static const char *const second[] = {"010", "010"};
+    check_marks("HloModule m\nENTRY e { x = s32[3] parameter(0)\n"
+                "  ROOT r = s32[3] all-to-all(x), replica_groups={{1,2,0}}, dimensions={0} }\n",
+                2, arguments, exchanged, second);
+    static const char *const lost[] = {"s32[3] {0, 0, 0}", "s32[3] {0, 0, 0}"};
+    static const char *const all[] = {"111", "111"};
+    check_marks("HloModule m\nENTRY e { x = s32[3] parameter(0)\n"
+                "  ROOT r = s32[3] collective-broadcast(x), replica_groups={{2,0,1}} }\n",
+                2, arguments, lost, all);
+    static const char *const kept[] = {"s32[3] {4, 5, 6}", "s32[3] {4, 5, 6}"};
+    check_marks("HloModule m\nENTRY e { x = s32[3] parameter(0)\n"
+                "  ROOT r = s32[3] collective-broadcast(x), replica_groups={{1,0,2}} }\n",
+                2, arguments, kept, none);
 }
 END_TEST
 
-/* One device fails while others wait for it: its error is the one reported. */
-START_TEST(test_failure_elsewhere)
+/* --- collective-permute in place --- */
+
+/* Row 0 of the source's input lands in row 1 of the target's output; with two slices the second
+ * half of the pairs moves row 1 to row 2. */
+START_TEST(test_permute_in_place)
 {
-    static const char *const parts[] = {"device 1", "nothing feeds"};
-    check_devices_fail(
-        HEAD "meets { x = s32[1] parameter(0)\n"
-             "  ROOT meet = s32[1] all-reduce(x), replica_groups={}, to_apply=add }\n"
-             "fails { x = s32[1] parameter(0) t = token[] after-all()\n"
-             "  f = (s32[1], token[]) infeed(t) ROOT y = s32[1] get-tuple-element(f), index=0 }\n"
-             "ENTRY e { x = s32[1] parameter(0) r = u32[] replica-id() i = s32[] convert(r)\n"
-             "  ROOT c = s32[1] conditional(i, x, x), branch_computations={meets, fails} }\n",
-        3, 1, powers, ERROR_UNIMPLEMENTED, parts, 2);
+    static const char *const arguments[] = {
+        "s32[2,2] {{1, 2}, {3, 4}}", "s32[2,2] {{5, 6}, {7, 8}}", "s32[2,2] {{9, 10}, {11, 12}}"};
+#define IN_PLACE                                                                \
+    "HloModule m\nENTRY e { x = s32[2,2] parameter(0) n = s32[] constant(-1)\n" \
+    "  y = s32[3,2] broadcast(n), dimensions={}\n"                              \
+    "  z = s32[] constant(0) one = s32[] constant(1) two = s32[] constant(2)\n" \
+    "  a = (s32[], s32[]) tuple(z, z) b = (s32[], s32[]) tuple(one, z)\n"       \
+    "  c = (s32[], s32[]) tuple(two, z)\n"                                      \
+    "  from = ((s32[], s32[]), (s32[], s32[])) tuple(a, b)\n"                   \
+    "  to = ((s32[], s32[]), (s32[], s32[])) tuple(b, c)\n"
+    static const char *const single[] = {"s32[3,2] {{-1, -1}, {-1, -1}, {-1, -1}}",
+                                         "s32[3,2] {{-1, -1}, {1, 2}, {-1, -1}}",
+                                         "s32[3,2] {{-1, -1}, {5, 6}, {-1, -1}}"};
+    check_devices(IN_PLACE "  ROOT r = s32[3,2] collective-permute(x, y, a, b), "
+                           "source_target_pairs={{0,1},{1,2}}, slice_sizes={{1,2}} }\n",
+                  3, 1, arguments, single);
+    static const char *const both[] = {"s32[3,2] {{-1, -1}, {-1, -1}, {7, 8}}",
+                                       "s32[3,2] {{-1, -1}, {1, 2}, {11, 12}}",
+                                       "s32[3,2] {{-1, -1}, {5, 6}, {-1, -1}}"};
+    check_devices(IN_PLACE "  ROOT r = s32[3,2] collective-permute(x, y, from, to), "
+                           "source_target_pairs={{0,1},{1,2},{1,0},{2,1}}, "
+                           "slice_sizes={{1,2},{1,2}} }\n",
+                  3, 1, arguments, both);
+    /* An offset beyond the array is moved inside; a device that no pair names keeps its output. */
+    static const char *const clamped[] = {"s32[3,2] {{-1, -1}, {-1, -1}, {-1, -1}}",
+                                          "s32[3,2] {{-1, -1}, {9, 10}, {11, 12}}",
+                                          "s32[3,2] {{-1, -1}, {-1, -1}, {-1, -1}}"};
+    check_devices(IN_PLACE "  ROOT r = s32[3,2] collective-permute(x, y, c, c), "
+                           "source_target_pairs={{2,1}}, slice_sizes={{2,2}} }\n",
+                  3, 1, arguments, clamped);
+    /* Two buffers, as start and done. */
+    static const char *const tuples[] = {
+        "(s32[3,2], s32[3,2]) ({{-1, -1}, {7, 8}, {-1, -1}}, {{5, 6}, {7, 8}, {-1, -1}})",
+        "(s32[3,2], s32[3,2]) ({{-1, -1}, {3, 4}, {-1, -1}}, {{1, 2}, {3, 4}, {-1, -1}})"};
+    check_devices(IN_PLACE
+                  "  i = (s32[2,2], s32[2,2]) tuple(x, x) o = (s32[3,2], s32[3,2]) tuple(y, y)\n"
+                  "  f = ((s32[], s32[]), (s32[], s32[])) tuple(b, a)\n"
+                  "  g = ((s32[], s32[]), (s32[], s32[])) tuple(b, a)\n"
+                  "  s = ((s32[2,2], s32[2,2]), (s32[3,2], s32[3,2]), u32[], u32[]) "
+                  "collective-permute-start(i, o, f, g), source_target_pairs={{0,1},{1,0}}, "
+                  "slice_sizes={{1,2},{2,2}}\n"
+                  "  ROOT r = (s32[3,2], s32[3,2]) collective-permute-done(s) }\n",
+                  2, 1, arguments, tuples);
+#undef IN_PLACE
 }
 END_TEST
 
-/* Two kinds of collectives on one channel. */
-START_TEST(test_mismatch)
+/* The last operand says which device of the group is the root, for each of the others. */
+START_TEST(test_dynamic_root)
 {
-    static const char *const parts[] = {"another kind"};
-    check_devices_fail(
-        HEAD "first { x = s32[1] parameter(0)\n"
-             "  ROOT here = s32[1] all-reduce(x), channel_id=1, replica_groups={{0,1}}, "
-             "to_apply=add }\n"
-             "second { x = s32[1] parameter(0) \n"
-             "  y = s32[2] all-gather(x), channel_id=1, replica_groups={{0,1}}, dimensions={0}\n"
-             "  ROOT z = s32[1] slice(y), slice={[0:1]} }\n"
-             "ENTRY e { x = s32[1] parameter(0) r = u32[] replica-id() i = s32[] convert(r)\n"
-             "  ROOT c = s32[1] conditional(i, x, x), branch_computations={first, second} }\n",
-        2, 1, powers, ERROR_INVALID_ARGUMENT, parts, 1);
+    static const char *const roots[] = {"s32[2] {1, 0}", "s32[2] {1, 0}", "s32[2] {1, 0}"};
+    static const char *const wants[] = {"(s32[1], u32[]) ({1}, 2)", "(s32[1], u32[]) ({1}, 2)",
+                                        "(s32[1], u32[]) ({1}, 2)"};
+    /* In the group {2, 1, 0} place 1 is device 1 (1 of {1, 0} is slice 0), place 0 is device 2. */
+    check_devices("HloModule m\nENTRY e { x = s32[2] parameter(0) r = u32[] replica-id()\n"
+                  "  y = s32[1] slice(x), slice={[0:1]}\n"
+                  "  ROOT b = (s32[1], u32[]) collective-broadcast(y, r, x), "
+                  "replica_groups={{2,1,0}}, has_dynamic_root=true }\n",
+                  3, 1, roots, wants);
+    static const char *const others[] = {"s32[2] {1, 0}", "s32[2] {1, 0}", "s32[2] {0, 0}"};
+    static const char *const parts[] = {"root"};
+    check_devices_fail("HloModule m\nENTRY e { x = s32[2] parameter(0) r = u32[] replica-id()\n"
+                       "  ROOT b = (u32[], u32[]) collective-broadcast(r, r, x), "
+                       "replica_groups={{2,1,0}}, has_dynamic_root=true }\n",
+                       3, 1, others, ERROR_INVALID_ARGUMENT, parts, 1);
+}
+END_TEST
+
+/* Rows that one sends and the other does not await, and rows outside. */
+START_TEST(test_ragged_mismatch)
+{
+    static const char text[] =
+        "HloModule m\nENTRY e { x = s32[4] parameter(0) z = s32[] constant(0)\n"
+        "  i = s32[3] broadcast(z), dimensions={} o = s32[3] broadcast(z), dimensions={}\n"
+        "  a = s32[2] slice(x), slice={[0:2]} b = s32[2] slice(x), slice={[2:4]}\n"
+        "  zero = s32[2] broadcast(z), dimensions={}\n"
+        "  ROOT y = s32[3] ragged-all-to-all(i, o, zero, a, zero, b), "
+        "replica_groups={{0,1}} }\n";
+    static const char *const awaited[] = {"s32[4] {1, 2, 1, 3}", "s32[4] {2, 1, 2, 1}"};
+    static const char *const words[] = {"device 1 sends 2 rows to device 0, which awaits 3"};
+    check_devices_fail(text, 2, 1, awaited, ERROR_INVALID_ARGUMENT, words, 1);
+    static const char *const outside[] = {"s32[4] {1, 4, 1, 0}", "s32[4] {0, 0, 4, 0}"};
+    static const char *const rows[] = {"device 0 sends rows outside the arrays to device 1"};
+    check_devices_fail(text, 2, 1, outside, ERROR_INVALID_ARGUMENT, rows, 1);
 }
 END_TEST
 
@@ -446,9 +468,10 @@ int main(void)
     tcase_add_test(tests, test_in_loop);
     tcase_add_test(tests, test_one_device);
     tcase_add_test(tests, test_absent_devices);
-    tcase_add_test(tests, test_deadlock);
-    tcase_add_test(tests, test_failure_elsewhere);
-    tcase_add_test(tests, test_mismatch);
+    tcase_add_test(tests, test_absent_places);
+    tcase_add_test(tests, test_permute_in_place);
+    tcase_add_test(tests, test_dynamic_root);
+    tcase_add_test(tests, test_ragged_mismatch);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

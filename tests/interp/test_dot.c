@@ -466,6 +466,102 @@ START_TEST(test_scaled)
 }
 END_TEST
 
+/* f64 by scales of f64 and f32: four factors a term, exactly; with cancellation, with products that
+ * are no doubles, at the ends of the range. */
+START_TEST(test_scaled_wide)
+{
+    static const int spreads[] = {0, 30, 400, 1000};
+    static const char *const results[] = {"f64", "f32"};
+    for (int s = 0; s < 4; s++) {
+        for (int r = 0; r < 2; r++) {
+            char body[512];
+            struct one_op op;
+            snprintf(body, sizeof body,
+                     "a = f64[2,4,6] parameter(0)\nb = f64[2,6,5] parameter(1)\n"
+                     "c = f64[2,4,3] parameter(2)\nd = f32[2,2,5] parameter(3)\n"
+                     "ROOT r = %s[2,4,5] scaled-dot(a, b, c, d), lhs_batch_dims={0}, "
+                     "rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}",
+                     results[r]);
+            one_op_init(&op, body);
+            for (int i = 0; i < 4; i++) {
+                fill_random(op.values[i], &rng, i == 3 && spreads[s] > 100 ? 100 : spreads[s]);
+            }
+            for (int64_t i = 0; i < 48; i += 2) { /* pairs that nearly cancel */
+                double x = literal_get_double(op.values[0], i);
+                literal_set_double(op.values[0], i + 1, -nextafter(x, 2 * x));
+            }
+            for (int64_t i = 0; i < 60; i++) {
+                literal_set_double(op.values[1], i,
+                                   literal_get_double(op.values[1], i - i % 10 + i % 5));
+            }
+            struct literal *result = one_op_run(&op, eval_scaled_dot);
+            mpfr_t sum, product;
+            mpfr_init2(sum, 10000);
+            mpfr_init2(product, 300);
+            for (int64_t i = 0; i < 40; i++) {
+                int64_t batch = i / 20, row = i / 5 % 4, column = i % 5;
+                mpfr_set_zero(sum, 1);
+                for (int64_t k = 0; k < 6; k++) {
+                    mpfr_set_d(product, literal_get_double(op.values[0], (batch * 4 + row) * 6 + k),
+                               MPFR_RNDN);
+                    mpfr_mul_d(product, product,
+                               literal_get_double(op.values[2], (batch * 4 + row) * 3 + k / 2),
+                               MPFR_RNDN);
+                    mpfr_mul_d(product, product,
+                               literal_get_double(op.values[1], (batch * 6 + k) * 5 + column),
+                               MPFR_RNDN);
+                    mpfr_mul_d(product, product,
+                               literal_get_double(op.values[3], (batch * 2 + k / 3) * 5 + column),
+                               MPFR_RNDN);
+                    mpfr_add(sum, sum, product, MPFR_RNDN);
+                }
+                check_nearest(result, i, 0, sum);
+            }
+            mpfr_clears(sum, product, (mpfr_ptr)NULL);
+            literal_release(result);
+            one_op_finish(&op);
+        }
+    }
+}
+END_TEST
+
+/* Infinities and NaN among f64 and their scales, as IEEE 754 multiplies and adds. */
+START_TEST(test_scaled_specials)
+{
+    static const struct {
+        double a[2], scale, want;
+    } cases[] = {
+        {{INFINITY, 1}, 2, INFINITY},
+        {{1, 2}, INFINITY, INFINITY},
+        {{1, -2}, INFINITY, NAN},
+        {{0, 1}, INFINITY, NAN},
+        {{NAN, 1}, 1, NAN},
+        {{-INFINITY, 5}, 3, -INFINITY},
+        {{0x1p1023, 0x1p1023}, 4, INFINITY},
+        {{0x1p1023, -0x1p1023}, 4, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct one_op op;
+        one_op_init(&op, "a = f64[1,2] parameter(0)\nb = f64[2,1] parameter(1)\n"
+                         "c = f64[1,1] parameter(2)\nd = f64[1,1] parameter(3)\n"
+                         "ROOT r = f64[1,1] scaled-dot(a, b, c, d), lhs_contracting_dims={1}, "
+                         "rhs_contracting_dims={0}");
+        for (int k = 0; k < 2; k++) {
+            literal_set_double(op.values[0], k, cases[i].a[k]);
+            literal_set_double(op.values[1], k, 1);
+        }
+        literal_set_double(op.values[2], 0, cases[i].scale);
+        literal_set_double(op.values[3], 0, 1);
+        struct literal *result = one_op_run(&op, eval_scaled_dot);
+        double got = literal_get_double(result, 0);
+        ck_assert_msg(got == cases[i].want || (isnan(got) && isnan(cases[i].want)),
+                      "case %zu: %a, not %a", i, got, cases[i].want);
+        literal_release(result);
+        one_op_finish(&op);
+    }
+}
+END_TEST
+
 /* Results do not depend on how many threads there are. */
 START_TEST(test_threads)
 {
@@ -501,6 +597,8 @@ int main(void)
     tcase_add_test(tests, test_ragged_contracting);
     tcase_add_test(tests, test_ragged_batch);
     tcase_add_test(tests, test_scaled);
+    tcase_add_test(tests, test_scaled_wide);
+    tcase_add_test(tests, test_scaled_specials);
     tcase_add_test(tests, test_threads);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -31,6 +31,9 @@ static long double complex expm1_reference(long double complex z)
 static long double complex log1p_reference(long double complex z)
 {
     const long double x = creall(z), y = cimagl(z);
+    if (x == 0 && y == 0) { /* as among the reals */
+        return z;
+    }
     const long double less = 2 * x + x * x + y * y; /* |1 + z|² − 1 */
     return CMPLX_LONG(less > -0.5L ? log1pl(less) / 2 : logl(hypotl(1 + x, y)), atan2l(y, 1 + x));
 }

@@ -33,9 +33,14 @@ static double reference_dot(enum type type, const double *a, int64_t a_stride, c
 {
     mpfr_t x, y, product, sum;
     double special = 0;
+    bool narrow = true; /* values of f32: sums need fewer bits */
+    for (int64_t k = 0; k < depth && narrow; k++) {
+        const double left = a[k * a_stride], right = b[k * b_stride];
+        narrow = (double)(float)left == left && (double)(float)right == right;
+    }
     mpfr_inits2(53, x, y, (mpfr_ptr)0);
     mpfr_init2(product, 106);
-    mpfr_init2(sum, depth > 10000 ? 700 : 4600); /* the deep ones are of f32 */
+    mpfr_init2(sum, narrow ? 700 : 4600);
     mpfr_set_zero(sum, 1);
     for (int64_t k = 0; k < depth; k++) {
         const double left = a[k * a_stride], right = b[k * b_stride];
@@ -287,6 +292,265 @@ START_TEST(test_complex)
 }
 END_TEST
 
+/* --- Adversaries. ------------------------------------------------------------------------------
+ */
+
+enum { ADVERSARIES = 13 };
+
+/* Terms a[k] * b[k] whose sum is on a rounding boundary of the format, or next to one, behind terms
+ * that cancel; b is the same for all. Returns how many terms it takes. */
+static int64_t make_adversary(const struct reference_format *format, int which, bool negative,
+                              double *a, double *b)
+{
+    const int p = format->precision;
+    const double half = 0.5, tiny = ldexp(1, format->least);
+    const double large = ldexp(1, format->most - 1);
+    const double most = large * (2 - ldexp(1, 1 - p));
+    const double tail = which % 3 == 0 ? 0 : which % 3 == 1 ? tiny : -tiny;
+    double terms[12] = {0};
+    const double factors[12] = {1, 1, 1, 1, 1, 1, 1, half, ldexp(1, -9), 1, 1, 1};
+    switch (which) {
+    case 0: /* 2^p + 1 is halfway; the tail decides */
+    case 1:
+    case 2:
+        terms[0] = ldexp(1, p);
+        terms[1] = 1;
+        terms[2] = tail;
+        break;
+    case 3: /* the same behind what cancels, in an order that loses it */
+    case 4:
+    case 5:
+        terms[0] = large;
+        terms[1] = ldexp(1, p);
+        terms[2] = tail;
+        terms[3] = 1;
+        terms[4] = -large;
+        terms[5] = tail;
+        break;
+    case 6: /* halfway between the largest number and infinity; partial sums overflow */
+    case 7:
+    case 8:
+        terms[0] = most;
+        terms[1] = most;
+        terms[2] = large;
+        terms[3] = -most;
+        terms[4] = -large;
+        terms[5] = ldexp(1, format->most - 1 - p);
+        terms[6] = tail;
+        break;
+    case 9: /* half the smallest subnormal, and a little more or less */
+    case 10:
+    case 11:
+        terms[0] = large;
+        terms[6] = -large;
+        terms[7] = tiny;
+        terms[8] = tail;
+        break;
+    default: /* −0, and what cancels to zero */
+        terms[0] = large;
+        terms[3] = -0.0;
+        terms[6] = -large;
+        break;
+    }
+    for (int k = 0; k < 12; k++) {
+        a[k] = negative ? -terms[k] : terms[k];
+        b[k] = factors[k];
+    }
+    return 12;
+}
+
+/* Rows of adversaries against columns that scale them; fillers between the terms cancel. */
+static void check_adversaries(enum type type, int64_t columns, int64_t depth)
+{
+    enum { ROWS = 2 * ADVERSARIES };
+    const struct reference_format *format = format_of(type);
+    double *a = calloc((size_t)(ROWS * depth), sizeof(double));
+    double *b = calloc((size_t)(columns * depth), sizeof(double));
+    const int bytes = type_bytes(type);
+    char *a_bits = malloc((size_t)(ROWS * depth * bytes));
+    char *b_bits = malloc((size_t)(columns * depth * bytes));
+    char *out = malloc((size_t)(ROWS * columns * bytes));
+    const int64_t step = (depth - 1) / 12; /* terms are spread over the depth */
+    for (int64_t i = 0; i < ROWS; i++) {
+        double terms[12], factors[12];
+        make_adversary(format, (int)i / 2, i % 2 == 1, terms, factors);
+        for (int64_t k = 0; k < depth; k++) {
+            /* Pairs of neighbours that no term lies between cancel. */
+            a[i * depth + k] = k % step % 2 == 1 && k % step + 1 < step ? 1 : 0;
+            a[i * depth + k] = k % step % 2 == 0 && k % step > 0 ? -1 : a[i * depth + k];
+        }
+        for (int k = 0; k < 12; k++) {
+            a[i * depth + k * step] = terms[k];
+        }
+        for (int64_t j = 0; i == 0 && j < columns; j++) {
+            const double scale = ldexp(j % 2 == 0 ? 1 : -1, (int)(j / 2 % 3) - 1);
+            for (int64_t k = 0; k < depth; k++) {
+                b[j * depth + k] = scale;
+            }
+            for (int k = 0; k < 12; k++) {
+                b[j * depth + k * step] = factors[k] * scale;
+            }
+        }
+    }
+    float_store(type, a, a_bits, ROWS * depth);
+    float_store(type, b, b_bits, columns * depth);
+    float_load(type, a_bits, a, ROWS * depth);
+    float_load(type, b_bits, b, columns * depth);
+    const struct exact_dot_matrix left = {a_bits, type, depth, 1}, right = {b_bits, type, depth, 1};
+    struct exact_dot_output output = {out, type, columns, 1};
+    ck_assert(exact_dot_matrices(&left, &right, &output, ROWS, columns, depth, NULL, NULL));
+    for (int64_t e = 0; e < ROWS * columns; e++) {
+        double got, want = reference_dot(type, a + e / columns * depth, 1, b + e % columns * depth,
+                                         1, depth);
+        float_load(type, out + e * bytes, &got, 1);
+        REQUIRE(same(got, want), "%s: adversary %lld, column %lld of %lld, depth %lld: %a, not %a",
+                type_text(type), (long long)(e / columns), (long long)(e % columns),
+                (long long)columns, (long long)depth, got, want);
+    }
+    free(a);
+    free(b);
+    free(a_bits);
+    free(b_bits);
+    free(out);
+}
+
+START_TEST(test_adversaries)
+{
+    static const enum type types[] = {TYPE_F32, TYPE_F64, TYPE_F16, TYPE_BF16, TYPE_F8E5M2};
+    for (int t = 0; t < 5; t++) {
+        check_adversaries(types[t], 6, 14);   /* compensated sums at once */
+        check_adversaries(types[t], 30, 50);  /* one dgemm */
+        check_adversaries(types[t], 4, 1700); /* dgemms added up */
+    }
+}
+END_TEST
+
+/* Vectors of f64 whose elements all are tiny, with others that are not: a dgemm of them says
+ * little, and their products may be below all doubles. */
+START_TEST(test_tiny_vectors)
+{
+    enum { ROWS = 40, COLUMNS = 30, DEPTH = 40 };
+    static const int exponents[][2] = {{-420, 0},    {-420, 400},  {-420, -420},
+                                       {-1060, 900}, {-530, -545}, {-1060, -20}};
+    static const enum type types[] = {TYPE_F32, TYPE_BF16, TYPE_F64};
+    struct rng rng;
+    rng_init(&rng, 77);
+    for (size_t x = 0; x < sizeof(exponents) / sizeof(exponents[0]); x++) {
+        static double a[ROWS * DEPTH], b[COLUMNS * DEPTH];
+        for (int i = 0; i < ROWS * DEPTH; i++) {
+            /* Some rows are zeros, of either sign, some are integers of a tiny unit. */
+            const int row = i / DEPTH;
+            double value = row % 4 == 0   ? (double)(int64_t)rng_below(&rng, 9) - 4
+                           : row % 7 == 0 ? -0.0
+                                          : rng_uniform(&rng) - 0.5;
+            a[i] = ldexp(value, exponents[x][0]);
+        }
+        for (int i = 0; i < COLUMNS * DEPTH; i++) {
+            b[i] = ldexp(i / DEPTH % 3 == 0 ? 1 : rng_uniform(&rng) - 0.5, exponents[x][1]);
+        }
+        for (int t = 0; t < 3; t++) {
+            static double out[ROWS * COLUMNS];
+            const struct exact_dot_matrix left = {a, TYPE_F64, DEPTH, 1};
+            const struct exact_dot_matrix right = {b, TYPE_F64, DEPTH, 1};
+            struct exact_dot_output output = {out, types[t], COLUMNS, 1};
+            ck_assert(exact_dot_matrices(&left, &right, &output, ROWS, COLUMNS, DEPTH, NULL, NULL));
+            for (int e = 0; e < ROWS * COLUMNS; e++) {
+                double got, want = reference_dot(types[t], a + e / COLUMNS * DEPTH, 1,
+                                                 b + e % COLUMNS * DEPTH, 1, DEPTH);
+                float_load(types[t], (const char *)out + e * type_bytes(types[t]), &got, 1);
+                REQUIRE(same(got, want), "%s of 2^%d by 2^%d, %d: %a, not %a", type_text(types[t]),
+                        exponents[x][0], exponents[x][1], e, got, want);
+            }
+        }
+    }
+}
+END_TEST
+
+/* --- All types. --------------------------------------------------------------------------------
+ */
+
+/* Σ a b rounded once to any type: to odd at 53 bits by MPFR, then by hlo/floats.c, whose roundings
+ * are tested on their own. */
+static double reference_any(enum type type, const double *a, const double *b, int64_t depth)
+{
+    mpfr_t product, sum;
+    double special = 0;
+    mpfr_init2(product, 106);
+    mpfr_init2(sum, 4600);
+    mpfr_set_zero(sum, 1);
+    for (int64_t k = 0; k < depth; k++) {
+        if (!isfinite(a[k]) || !isfinite(b[k])) {
+            special += a[k] * b[k];
+            continue;
+        }
+        mpfr_set_d(product, a[k], MPFR_RNDN);
+        mpfr_mul_d(product, product, b[k], MPFR_RNDN);
+        mpfr_add(sum, sum, product, MPFR_RNDN);
+    }
+    double odd = mpfr_get_d(sum, MPFR_RNDZ);
+    if (mpfr_cmp_d(sum, odd) != 0) {
+        uint64_t bits;
+        memcpy(&bits, &odd, sizeof(bits));
+        bits |= 1;
+        memcpy(&odd, &bits, sizeof(bits));
+    }
+    double result = special != 0       ? float_round(type, isnan(special) ? NAN : special)
+                    : type == TYPE_F64 ? mpfr_get_d(sum, MPFR_RNDN)
+                    : mpfr_zero_p(sum) ? float_round(type, 0.0)
+                                       : float_round(type, odd);
+    mpfr_clears(product, sum, (mpfr_ptr)0);
+    return result;
+}
+
+/* Every float type by every other to every other, elements of all bits. */
+START_TEST(test_all_types)
+{
+    enum { ROWS = 21, COLUMNS = 20, DEPTH = 22, SAMPLES = 3 };
+    static double a[ROWS * DEPTH], b[COLUMNS * DEPTH], out[ROWS * COLUMNS];
+    static uint64_t a_bits[ROWS * DEPTH], b_bits[COLUMNS * DEPTH];
+    struct rng rng;
+    rng_init(&rng, (uint64_t)_i);
+    if (!type_is_float((enum type)_i)) {
+        return;
+    }
+    for (int x = 0; x < TYPE_COUNT; x++) {
+        for (int y = 0; y < TYPE_COUNT; y++) {
+            const enum type left = (enum type)x, right = (enum type)y, type = (enum type)_i;
+            if (!type_is_float(left) || !type_is_float(right)) {
+                continue;
+            }
+            const bool specials = rng_below(&rng, 4) == 0;
+            for (int side = 0; side < 2; side++) {
+                const enum type source = side == 0 ? left : right;
+                const int64_t count = (side == 0 ? ROWS : COLUMNS) * DEPTH;
+                char *bits = (char *)(side == 0 ? a_bits : b_bits);
+                double *values = side == 0 ? a : b;
+                for (int64_t i = 0; i < count; i++) {
+                    do {
+                        uint64_t random = rng_next(&rng) >> (64 - type_bits(source));
+                        memcpy(bits + i * type_bytes(source), &random, (size_t)type_bytes(source));
+                        float_load(source, bits + i * type_bytes(source), &values[i], 1);
+                    } while (!specials && !isfinite(values[i]));
+                }
+            }
+            const struct exact_dot_matrix a_matrix = {a_bits, left, DEPTH, 1};
+            const struct exact_dot_matrix b_matrix = {b_bits, right, DEPTH, 1};
+            struct exact_dot_output output = {out, type, COLUMNS, 1};
+            ck_assert(exact_dot_matrices(&a_matrix, &b_matrix, &output, ROWS, COLUMNS, DEPTH, NULL,
+                                         NULL));
+            for (int sample = 0; sample < SAMPLES; sample++) {
+                const int64_t e = (int64_t)rng_below(&rng, ROWS * COLUMNS);
+                double got, want = reference_any(type, a + e / COLUMNS * DEPTH,
+                                                 b + e % COLUMNS * DEPTH, DEPTH);
+                float_load(type, (const char *)out + e * type_bytes(type), &got, 1);
+                REQUIRE(same(got, want), "%s of %s and %s, %lld: %a, not %a", type_text(type),
+                        type_text(left), type_text(right), (long long)e, got, want);
+            }
+        }
+    }
+}
+END_TEST
+
 START_TEST(test_one)
 {
     struct rng rng;
@@ -394,6 +658,9 @@ int main(int argc, char **argv)
     tcase_add_test(all, test_large);
     tcase_add_test(all, test_batch);
     tcase_add_loop_test(all, test_complex, 0, 2);
+    tcase_add_test(all, test_adversaries);
+    tcase_add_test(all, test_tiny_vectors);
+    tcase_add_loop_test(all, test_all_types, 0, TYPE_COUNT);
     tcase_add_test(all, test_one);
     tcase_add_test(all, test_distrusted);
     tcase_add_test(all, test_same_everywhere);

@@ -252,6 +252,139 @@ START_TEST(test_reduce)
 }
 END_TEST
 
+/* --- Adversaries. ------------------------------------------------------------------------------
+ */
+
+enum { ADVERSARIES = 15, TERMS = 8 };
+
+/* Terms, any doubles, whose sum is on a rounding boundary of the format or next to it, behind what
+ * cancels. */
+static void make_adversary(const struct reference_format *format, int which, double terms[TERMS])
+{
+    const int p = format->precision;
+    const double large = ldexp(1, format->most - 1), most = large * (2 - ldexp(1, 1 - p));
+    const double tail = which % 3 == 0 ? 0 : which % 3 == 1 ? 5e-324 : -5e-324;
+    const double sets[][TERMS] = {
+        {ldexp(1, p), 1, tail},                      /* 2^p + 1 is halfway */
+        {large, ldexp(1, p), tail, 1, -large, tail}, /* behind what cancels */
+        {most, most, large, -most, -large, ldexp(1, format->most - 1 - p), tail}, /* to infinity */
+        {large, -large, ldexp(1, format->least) / 2, tail}, /* half the least number */
+        {large, tail, -large, -0.0, tail, -tail, -tail},    /* zero */
+    };
+    memcpy(terms, sets[which / 3], sizeof(sets[0]));
+    if (format->type == TYPE_F64 && which / 3 == 3) {
+        terms[2] = 0; /* there is no half of that */
+    }
+}
+
+/* The terms in random order between neighbours that cancel, in all shapes of sums: alone, in rows,
+ * in columns, in the accumulator. */
+START_TEST(test_adversaries)
+{
+    enum { LONGEST = 700, COLUMNS = 9 };
+    static double line[LONGEST], table[LONGEST * COLUMNS], out[COLUMNS];
+    struct rng rng;
+    rng_init(&rng, 91);
+    for (int f = 0; f < FORMATS; f++) {
+        const struct reference_format *format = formats[f];
+        for (int which = 0; which < 2 * ADVERSARIES; which++) {
+            for (int round = 0; round < 6; round++) {
+                double terms[TERMS];
+                const int64_t count = round < 2 ? TERMS : round < 4 ? 100 : LONGEST;
+                make_adversary(format, which / 2, terms);
+                for (int64_t i = 0; i < count; i += 2) {
+                    const double value = ldexp(rng_uniform(&rng), (int)rng_below(&rng, 40) - 20);
+                    line[i] = i < TERMS ? terms[i] : value;
+                    line[i + 1] = i < TERMS ? terms[i + 1] : -value;
+                }
+                for (int64_t i = count - 1; i > 0; i--) { /* shuffled */
+                    const int64_t j = (int64_t)rng_below(&rng, (uint64_t)i + 1);
+                    const double swap = line[i];
+                    line[i] = line[j];
+                    line[j] = swap;
+                }
+                struct exact_accumulator accumulator;
+                exact_accumulator_init(&accumulator);
+                for (int64_t i = 0; i < count; i++) {
+                    line[i] = which % 2 == 1 ? -line[i] : line[i];
+                    exact_accumulator_add(&accumulator, line[i]);
+                    for (int c = 0; c < COLUMNS; c++) {
+                        table[i * COLUMNS + c] = c % 2 == 0 ? line[i] : -line[i];
+                    }
+                }
+                const double want = reference_sum(format, -0.0, line, count, 1);
+                const double opposite = want == 0 && !signbit(want) ? want : -want;
+                double got = exact_sum(format->type, -0.0, line, count, 1);
+                REQUIRE(same(got, want), "%s, adversary %d of %lld: %a, not %a",
+                        type_text(format->type), which, (long long)count, got, want);
+                got = exact_accumulator_round(&accumulator, format->type);
+                REQUIRE(same(got, want), "%s, adversary %d accumulated: %a, not %a",
+                        type_text(format->type), which, got, want);
+                char bits[COLUMNS * sizeof(double)];
+                exact_sum_reduce(format->type, -0.0, TYPE_F64, table, 1, count, COLUMNS, bits);
+                float_load(format->type, bits, out, COLUMNS);
+                for (int c = 0; c < COLUMNS; c++) {
+                    const bool zero = isnan(want) || want == 0;
+                    REQUIRE(zero ? out[c] == want || isnan(want)
+                                 : same(out[c], c % 2 == 0 ? want : opposite),
+                            "%s, adversary %d, column %d: %a, not %a", type_text(format->type),
+                            which, c, out[c], want);
+                }
+            }
+        }
+    }
+}
+END_TEST
+
+/* Every float type summed to every other, elements of all bits: against MPFR to odd at 53 bits,
+ * then hlo/floats.c. */
+START_TEST(test_all_types)
+{
+    enum { COUNT = 60 };
+    uint64_t bits[COUNT];
+    double values[COUNT];
+    struct rng rng;
+    rng_init(&rng, (uint64_t)_i + 300);
+    for (int source = 0; source < TYPE_COUNT; source++) {
+        if (!type_is_float((enum type)source) || !type_is_float((enum type)_i)) {
+            continue;
+        }
+        for (int round = 0; round < 20; round++) {
+            const int64_t count = round < 10 ? round : COUNT;
+            mpfr_t sum;
+            mpfr_init2(sum, 2300);
+            mpfr_set_zero(sum, 1);
+            for (int64_t i = 0; i < count; i++) {
+                do {
+                    const uint64_t random = rng_next(&rng) >> (64 - type_bits((enum type)source));
+                    memcpy((char *)bits + i * type_bytes((enum type)source), &random,
+                           (size_t)type_bytes((enum type)source));
+                    float_load((enum type)source,
+                               (const char *)bits + i * type_bytes((enum type)source), &values[i],
+                               1);
+                } while (!isfinite(values[i]));
+                mpfr_add_d(sum, sum, values[i], MPFR_RNDN);
+            }
+            double odd = mpfr_get_d(sum, MPFR_RNDZ);
+            if (mpfr_cmp_d(sum, odd) != 0) {
+                uint64_t raw;
+                memcpy(&raw, &odd, sizeof(raw));
+                raw |= 1;
+                memcpy(&odd, &raw, sizeof(odd));
+            }
+            const double want = mpfr_zero_p(sum) ? float_round((enum type)_i, 0.0)
+                                : _i == TYPE_F64 ? mpfr_get_d(sum, MPFR_RNDN)
+                                                 : float_round((enum type)_i, odd);
+            const double got =
+                exact_sum_typed((enum type)_i, 0.0, (enum type)source, bits, count, 1);
+            REQUIRE(same(got, want), "%s of %lld %s: %a, not %a", type_text((enum type)_i),
+                    (long long)count, type_text((enum type)source), got, want);
+            mpfr_clear(sum);
+        }
+    }
+}
+END_TEST
+
 /* Terms one by one into running sums, in rows with gaps, as scatters do. */
 START_TEST(test_running_sums)
 {
@@ -314,6 +447,8 @@ int main(void)
     tcase_add_loop_test(all, test_accumulator, 0, KINDS);
     tcase_add_test(all, test_products);
     tcase_add_test(all, test_special_values);
+    tcase_add_test(all, test_adversaries);
+    tcase_add_loop_test(all, test_all_types, 0, TYPE_COUNT);
     tcase_add_loop_test(all, test_reduce, 0, KINDS);
     tcase_add_loop_test(all, test_running_sums, 0, KINDS);
     tcase_add_loop_test(all, test_levels, 0, KINDS);

@@ -1,9 +1,10 @@
-/* fft against its definition in MPFR at 300 bits, and against values of XLA's CPU where the
- * definition leaves a choice. */
+/* fft against its definition in MPFR at 300 bits and more, with values on and next to rounding
+ * boundaries, at the ends of the range and with exact zeros; and against values of XLA's CPU where
+ * the definition leaves a choice. */
 #include "one_op.h"
 
 static struct rng rng;
-enum { PRECISION = 300 };
+static mpfr_prec_t precision = 300;
 
 static void setup(void)
 {
@@ -30,7 +31,7 @@ static void array_init(struct array *array, const struct shape *shape)
     for (int part = 0; part < 2; part++) {
         array->parts[part] = malloc((size_t)array->elements * sizeof(mpfr_t));
         for (int64_t i = 0; i < array->elements; i++) {
-            mpfr_init2(array->parts[part][i], PRECISION);
+            mpfr_init2(array->parts[part][i], precision);
             mpfr_set_zero(array->parts[part][i], 1);
         }
     }
@@ -50,10 +51,10 @@ static mpfr_t *make_roots(int64_t n, bool inverse)
 {
     mpfr_t *roots = malloc((size_t)n * 2 * sizeof(mpfr_t));
     mpfr_t angle;
-    mpfr_init2(angle, PRECISION);
+    mpfr_init2(angle, precision);
     for (int64_t k = 0; k < n; k++) {
-        mpfr_init2(roots[2 * k], PRECISION);
-        mpfr_init2(roots[2 * k + 1], PRECISION);
+        mpfr_init2(roots[2 * k], precision);
+        mpfr_init2(roots[2 * k + 1], precision);
         mpfr_const_pi(angle, MPFR_RNDN);
         mpfr_mul_si(angle, angle, (long)(inverse ? 2 * k : -2 * k), MPFR_RNDN);
         mpfr_div_si(angle, angle, (long)n, MPFR_RNDN);
@@ -78,7 +79,7 @@ static void transform(const struct array *in, struct array *out, int d, int64_t 
 {
     mpfr_t *roots = make_roots(n, inverse);
     mpfr_t term, x[2];
-    mpfr_inits2(PRECISION, term, x[0], x[1], (mpfr_ptr)NULL);
+    mpfr_inits2(precision, term, x[0], x[1], (mpfr_ptr)NULL);
     int64_t stride = 1, in_size = in->dimensions[d], out_size = out->dimensions[d];
     for (int i = d + 1; i < in->rank; i++) {
         stride *= in->dimensions[i];
@@ -132,8 +133,58 @@ static void copy_array(struct array *to, const struct array *from)
     }
 }
 
+/* What the operand holds. NEXT_TO: the first two elements (and that half a length away) add up to a
+ * boundary of the type in some results, the last adds what is too small for pairs of doubles. */
+enum filling { RANDOM, ONES, ON_BOUNDARY, NEXT_ABOVE, NEXT_BELOW, HUGE, SUBNORMAL, MIXED, SPARSE };
+
+static void fill(struct literal *operand, enum filling filling)
+{
+    bool wide = type_part(operand->shape->type) == TYPE_F64;
+    int64_t n = operand->shape->dimensions[operand->shape->rank - 1];
+    fill_random(operand, &rng, 1);
+    for (int64_t i = 0; i < literal_elements(operand) && filling != RANDOM; i++) {
+        int64_t j = i % n;
+        double large = wide ? 0x1p53 : 0x1p24, tiny = wide ? 0x1p-200 : 0x1p-100;
+        double re = literal_get_double(operand, i), im = literal_get_imaginary(operand, i);
+        switch (filling) {
+        case ONES:
+            re = 1;
+            im = 0;
+            break;
+        case HUGE:
+            re = ldexp(re, wide ? 1022 : 126);
+            im = ldexp(im, wide ? 1022 : 126);
+            break;
+        case SUBNORMAL:
+            re = ldexp(re, wide ? -1060 : -140);
+            im = ldexp(im, wide ? -1060 : -140);
+            break;
+        case MIXED:
+            re = ldexp(re, (int)(i % 3 - 1) * (wide ? 900 : 100));
+            im = ldexp(im, (int)(i % 5 - 2) * (wide ? 400 : 50));
+            break;
+        case SPARSE:
+            re = j == 1 ? 3 : 0;
+            im = 0;
+            break;
+        default:
+            re = j == 0 ? large : j == n / 2 ? -1 : 0;
+            im = 0;
+            if (j == 1 && filling != ON_BOUNDARY) {
+                re = filling == NEXT_ABOVE ? tiny : -tiny;
+            }
+            break;
+        }
+        if (type_is_complex(operand->shape->type)) {
+            literal_set_complex(operand, i, re, im);
+        } else {
+            literal_set_double(operand, i, re);
+        }
+    }
+}
+
 static void check_fft(const char *kind, const char *in, const char *out, const char *lengths,
-                      bool ones)
+                      enum filling filling)
 {
     char body[512];
     snprintf(body, sizeof body,
@@ -141,10 +192,7 @@ static void check_fft(const char *kind, const char *in, const char *out, const c
              lengths);
     struct one_op op;
     one_op_init(&op, body);
-    fill_random(op.values[0], &rng, 1);
-    for (int64_t i = 0; ones && i < literal_elements(op.values[0]); i++) {
-        literal_set_double(op.values[0], i, 1);
-    }
+    fill(op.values[0], filling);
     struct literal *result = one_op_run(&op, eval_fft);
     struct ints length = attr_ints(op.instruction, ATTR_FFT_LENGTH);
     bool inverse = strstr(kind, "IFFT") != NULL || strstr(kind, "IRFFT") != NULL;
@@ -174,14 +222,26 @@ static void check_fft(const char *kind, const char *in, const char *out, const c
         }
         array_finish(&again);
     }
+    mpfr_t size;
+    mpfr_init2(size, 53);
+    mpfr_set_zero(size, 1);
+    for (int64_t i = 0; i < literal_elements(op.values[0]); i++) {
+        double most = fmax(fabs(literal_get_double(op.values[0], i)),
+                           fabs(literal_get_imaginary(op.values[0], i)));
+        if (mpfr_cmp_d(size, most) < 0) {
+            mpfr_set_d(size, most, MPFR_RNDN);
+        }
+    }
     for (int64_t i = 0; i < final.elements; i++) {
         for (int part = 0; part < (to_real ? 1 : 2); part++) {
-            if (fabs(mpfr_get_d(final.parts[part][i], MPFR_RNDN)) < 1e-80) {
-                mpfr_set_zero(final.parts[part][i], 1); /* 300 bits of nothing */
+            if (mpfr_zero_p(size) || mpfr_get_exp(final.parts[part][i]) <
+                                         mpfr_get_exp(size) - (mpfr_exp_t)precision + 40) {
+                mpfr_set_zero(final.parts[part][i], 1); /* all bits of it are noise */
             }
             check_nearest(result, i, part, final.parts[part][i]);
         }
     }
+    mpfr_clear(size);
     array_finish(&data);
     array_finish(&spare);
     array_finish(&final);
@@ -200,40 +260,68 @@ START_TEST(test_lengths)
         snprintf(complex, sizeof complex, "c64[3,%d]", n);
         snprintf(wide, sizeof wide, "c128[%d]", n);
         snprintf(length, sizeof length, "%d", n);
-        check_fft("FFT", complex, complex, length, false);
-        check_fft("IFFT", complex, complex, length, false);
-        check_fft("FFT", wide, wide, length, false);
+        check_fft("FFT", complex, complex, length, RANDOM);
+        check_fft("IFFT", complex, complex, length, RANDOM);
+        check_fft("FFT", wide, wide, length, RANDOM);
         char real[32], half[32];
         snprintf(real, sizeof real, "f32[2,%d]", n);
         snprintf(half, sizeof half, "c64[2,%d]", n / 2 + 1);
-        check_fft("RFFT", real, half, length, false);
-        check_fft("IRFFT", half, real, length, false);
+        check_fft("RFFT", real, half, length, RANDOM);
+        check_fft("IRFFT", half, real, length, RANDOM);
         snprintf(real, sizeof real, "f64[%d]", n);
         snprintf(half, sizeof half, "c128[%d]", n / 2 + 1);
-        check_fft("RFFT", real, half, length, false);
-        check_fft("IRFFT", half, real, length, false);
+        check_fft("RFFT", real, half, length, RANDOM);
+        check_fft("IRFFT", half, real, length, RANDOM);
     }
 }
 END_TEST
 
 START_TEST(test_dimensions)
 {
-    check_fft("FFT", "c64[2,6,8]", "c64[2,6,8]", "6,8", false);
-    check_fft("IFFT", "c64[3,5,4]", "c64[3,5,4]", "3,5,4", false);
-    check_fft("RFFT", "f32[2,4,5,6]", "c64[2,4,5,4]", "4,5,6", false);
-    check_fft("RFFT", "f64[4,5,7]", "c128[4,5,4]", "5,7", false);
-    check_fft("IRFFT", "c64[4,5,4]", "f32[4,5,6]", "4,5,6", false);
-    check_fft("IRFFT", "c128[5,4]", "f64[5,7]", "5,7", false);
+    check_fft("FFT", "c64[2,6,8]", "c64[2,6,8]", "6,8", RANDOM);
+    check_fft("IFFT", "c64[3,5,4]", "c64[3,5,4]", "3,5,4", RANDOM);
+    check_fft("RFFT", "f32[2,4,5,6]", "c64[2,4,5,4]", "4,5,6", RANDOM);
+    check_fft("RFFT", "f64[4,5,7]", "c128[4,5,4]", "5,7", RANDOM);
+    check_fft("IRFFT", "c64[4,5,4]", "f32[4,5,6]", "4,5,6", RANDOM);
+    check_fft("IRFFT", "c128[5,4]", "f64[5,7]", "5,7", RANDOM);
 }
 END_TEST
 
 /* Exact zeros come out as zeros. */
 START_TEST(test_constant)
 {
-    check_fft("FFT", "c64[64]", "c64[64]", "64", true);
-    check_fft("FFT", "c64[37]", "c64[37]", "37", true);
-    check_fft("RFFT", "f32[100]", "c64[51]", "100", true);
-    check_fft("FFT", "c64[8,12]", "c64[8,12]", "8,12", true);
+    check_fft("FFT", "c64[64]", "c64[64]", "64", ONES);
+    check_fft("FFT", "c64[37]", "c64[37]", "37", ONES);
+    check_fft("RFFT", "f32[100]", "c64[51]", "100", ONES);
+    check_fft("FFT", "c64[8,12]", "c64[8,12]", "8,12", ONES);
+}
+END_TEST
+
+/* Zeros, ties and what lies next to them, in every kind of transform and at the ends of the range.
+ * Lengths: powers of two, products, primes. */
+START_TEST(test_boundaries)
+{
+    static const int lengths[] = {2, 3, 4, 6, 8, 12, 30, 53, 60, 64};
+    precision = 2600;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        int n = lengths[i];
+        char complex[32], wide[32], length[32], real[32], half[32];
+        snprintf(complex, sizeof complex, "c64[%d]", n);
+        snprintf(wide, sizeof wide, "c128[%d]", n);
+        snprintf(length, sizeof length, "%d", n);
+        check_fft("FFT", complex, complex, length, (enum filling)_i);
+        check_fft("IFFT", complex, complex, length, (enum filling)_i);
+        check_fft("FFT", wide, wide, length, (enum filling)_i);
+        check_fft("IFFT", wide, wide, length, (enum filling)_i);
+        snprintf(real, sizeof real, "f32[%d]", n);
+        snprintf(half, sizeof half, "c64[%d]", n / 2 + 1);
+        check_fft("RFFT", real, half, length, (enum filling)_i);
+        check_fft("IRFFT", half, real, length, (enum filling)_i);
+    }
+    check_fft("FFT", "c64[2,6,4]", "c64[2,6,4]", "6,4", (enum filling)_i);
+    check_fft("IFFT", "c128[3,4,5]", "c128[3,4,5]", "3,4,5", (enum filling)_i);
+    check_fft("RFFT", "f64[4,3,6]", "c128[4,3,4]", "4,3,6", (enum filling)_i);
+    check_fft("IRFFT", "c64[3,4,3]", "f32[3,4,4]", "3,4,4", (enum filling)_i);
 }
 END_TEST
 
@@ -252,7 +340,7 @@ START_TEST(test_long_impulse)
     literal_set_complex(op.values[0], 1, 1, 0);
     struct literal *result = one_op_run(&op, eval_fft);
     mpfr_t angle, parts[2];
-    mpfr_inits2(PRECISION, angle, parts[0], parts[1], (mpfr_ptr)NULL);
+    mpfr_inits2(precision, angle, parts[0], parts[1], (mpfr_ptr)NULL);
     for (int64_t k = 0; k < n; k += 61) {
         mpfr_const_pi(angle, MPFR_RNDN);
         mpfr_mul_si(angle, angle, (long)(-2 * k), MPFR_RNDN);
@@ -316,6 +404,7 @@ int main(void)
     tcase_add_test(tests, test_lengths);
     tcase_add_test(tests, test_dimensions);
     tcase_add_test(tests, test_constant);
+    tcase_add_loop_test(tests, test_boundaries, ONES, SPARSE + 1);
     tcase_add_loop_test(tests, test_long_impulse, 0, 2);
     tcase_add_test(tests, test_ignored_parts_as_xla);
     tcase_add_test(tests, test_infinity);

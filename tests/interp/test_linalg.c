@@ -1,9 +1,11 @@
-/* cholesky and triangular-solve against the same recurrences in MPFR at 400 bits, and
- * triangular-solve in every variant against values of XLA's CPU (jaxlib 0.10.2). */
+/* cholesky and triangular-solve against the same recurrences in MPFR at 400 bits and more (also
+ * where the matrix is so badly conditioned that hundreds of bits cancel), results on and next to
+ * rounding boundaries, exact zeros, singular matrices; and triangular-solve in every variant
+ * against values of XLA's CPU (jaxlib 0.10.2). */
 #include "one_op.h"
 
 static struct rng rng;
-enum { PRECISION = 400 };
+static mpfr_prec_t precision = 400;
 
 static void setup(void)
 {
@@ -21,8 +23,8 @@ static struct number *numbers_create(int64_t count)
 {
     struct number *numbers = malloc((size_t)count * sizeof *numbers);
     for (int64_t i = 0; i < count; i++) {
-        mpfr_init2(numbers[i].re, PRECISION);
-        mpfr_init2(numbers[i].im, PRECISION);
+        mpfr_init2(numbers[i].re, precision);
+        mpfr_init2(numbers[i].im, precision);
         mpfr_set_zero(numbers[i].re, 1);
         mpfr_set_zero(numbers[i].im, 1);
     }
@@ -51,7 +53,7 @@ static void subtract_product(struct number *sum, const struct number *a, const s
                              bool conjugate)
 {
     mpfr_t t, u;
-    mpfr_inits2(PRECISION, t, u, (mpfr_ptr)NULL);
+    mpfr_inits2(precision, t, u, (mpfr_ptr)NULL);
     mpfr_mul(t, a->re, b->re, MPFR_RNDN);
     mpfr_mul(u, a->im, b->im, MPFR_RNDN);
     mpfr_sub(sum->re, sum->re, t, MPFR_RNDN);
@@ -67,7 +69,7 @@ static void subtract_product(struct number *sum, const struct number *a, const s
 static void divide(struct number *a, const struct number *b)
 {
     mpfr_t size, t, u;
-    mpfr_inits2(PRECISION, size, t, u, (mpfr_ptr)NULL);
+    mpfr_inits2(precision, size, t, u, (mpfr_ptr)NULL);
     mpfr_sqr(size, b->re, MPFR_RNDN);
     mpfr_sqr(t, b->im, MPFR_RNDN);
     mpfr_add(size, size, t, MPFR_RNDN);
@@ -110,26 +112,16 @@ static void fill_definite(struct literal *a, int64_t matrix, int64_t n, bool low
     }
 }
 
-static void check_cholesky(const char *type, int64_t matrices, int64_t n, bool lower)
+static void check_factorization(struct one_op *op, int64_t matrices, int64_t n, bool lower)
 {
-    char body[512];
-    snprintf(body, sizeof body,
-             "a = %s[%d,%d,%d] parameter(0)\nROOT r = %s[%d,%d,%d] cholesky(a), lower=%s", type,
-             (int)matrices, (int)n, (int)n, type, (int)matrices, (int)n, (int)n,
-             lower ? "true" : "false");
-    struct one_op op;
-    one_op_init(&op, body);
-    for (int64_t m = 0; m < matrices; m++) {
-        fill_definite(op.values[0], m, n, lower);
-    }
-    struct literal *result = one_op_run(&op, eval_cholesky);
+    struct literal *result = one_op_run(op, eval_cholesky);
     for (int64_t m = 0; m < matrices; m++) {
         struct number *l = numbers_create(n * n);
         for (int64_t j = 0; j < n; j++) {
             for (int64_t i = j; i < n; i++) {
                 struct number *element = &l[i * n + j];
                 int64_t at = lower ? i * n + j : j * n + i;
-                load(element, op.values[0], m * n * n + at, false);
+                load(element, op->values[0], m * n * n + at, false);
                 for (int64_t k = 0; k < j; k++) {
                     subtract_product(element, &l[i * n + k], &l[j * n + k], true);
                 }
@@ -149,6 +141,21 @@ static void check_cholesky(const char *type, int64_t matrices, int64_t n, bool l
         numbers_destroy(l, n * n);
     }
     literal_release(result);
+}
+
+static void check_cholesky(const char *type, int64_t matrices, int64_t n, bool lower)
+{
+    char body[512];
+    snprintf(body, sizeof body,
+             "a = %s[%d,%d,%d] parameter(0)\nROOT r = %s[%d,%d,%d] cholesky(a), lower=%s", type,
+             (int)matrices, (int)n, (int)n, type, (int)matrices, (int)n, (int)n,
+             lower ? "true" : "false");
+    struct one_op op;
+    one_op_init(&op, body);
+    for (int64_t m = 0; m < matrices; m++) {
+        fill_definite(op.values[0], m, n, lower);
+    }
+    check_factorization(&op, matrices, n, lower);
     one_op_finish(&op);
 }
 
@@ -187,6 +194,131 @@ START_TEST(test_cholesky_indefinite)
 }
 END_TEST
 
+/* Sets the triangle that is read, row by row, and evaluates; NULL: all is as it should be. */
+static struct literal *factor_of(struct one_op *op, const char *type, int n, const double *rows)
+{
+    char body[256];
+    snprintf(body, sizeof body,
+             "a = %s[%d,%d] parameter(0)\nROOT r = %s[%d,%d] cholesky(a), lower=true", type, n, n,
+             type, n, n);
+    one_op_init(op, body);
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j <= i; j++) {
+            literal_set_double(op->values[0], i * n + j, *rows++);
+        }
+    }
+    return one_op_run(op, eval_cholesky);
+}
+
+static void check_factor(const char *type, int n, const double *rows, const double *want)
+{
+    struct one_op op;
+    struct literal *result = factor_of(&op, type, n, rows);
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j <= i; j++, want++) {
+            double got = literal_get_double(result, i * n + j);
+            ck_assert_msg(memcmp(&got, want, sizeof got) == 0 || (isnan(got) && isnan(*want)),
+                          "%s (%d, %d): %a, not %a", type, i, j, got, *want);
+            ck_assert(literal_is_unspecified(result, i * n + j) == (isnan(*want) != 0));
+        }
+    }
+    literal_release(result);
+    one_op_finish(&op);
+}
+
+/* Factors known by construction. */
+START_TEST(test_cholesky_boundaries)
+{
+    /* l21 = 2^24 − l20 l10 on a tie of f32, and with l30 l20 2^-100 to either side of it. */
+    static const double tie[] = {1, 1, 2, -1, 0x1p24, 0x1p52};
+    struct one_op op;
+    struct literal *result = factor_of(&op, "f32", 3, tie);
+    ck_assert(literal_get_double(result, 7) == 0x1p24);
+    literal_release(result);
+    one_op_finish(&op);
+    for (int sign = -1; sign <= 1; sign += 2) {
+        const double rows[] = {1, 0x1p-50, 1, 1, 0, 2, -1, -sign * 0x1p-50, 0x1p24, 0x1p52};
+        result = factor_of(&op, "f32", 4, rows);
+        /* l21 = 0 − 2^-50 · 1, about; l32 (l22 = 1 + 2^-101) = 2^24 + 1 − l31 l21 */
+        mpfr_t l[10], t;
+        int at = 0;
+        mpfr_init2(t, 2000);
+        for (int i = 0; i < 4; i++) {
+            for (int j = 0; j <= i; j++, at++) {
+                mpfr_init2(l[at], 2000);
+                mpfr_set_d(l[at], rows[at], MPFR_RNDN);
+                for (int k = 0; k < j; k++) {
+                    mpfr_mul(t, l[i * (i + 1) / 2 + k], l[j * (j + 1) / 2 + k], MPFR_RNDN);
+                    mpfr_sub(l[at], l[at], t, MPFR_RNDN);
+                }
+                if (i == j) {
+                    mpfr_sqrt(l[at], l[at], MPFR_RNDN);
+                } else {
+                    mpfr_div(l[at], l[at], l[j * (j + 1) / 2 + j], MPFR_RNDN);
+                }
+                check_nearest(result, i * 4 + j, 0, l[at]);
+            }
+        }
+        for (int i = 0; i < at; i++) {
+            mpfr_clear(l[i]);
+        }
+        mpfr_clear(t);
+        literal_release(result);
+        one_op_finish(&op);
+    }
+    /* v vᵀ is singular, though no pivot is a dyadic multiple of another. */
+    static const double singular[] = {9, 15, 25, 21, 35, 49},
+                        nothing[6] = {NAN, NAN, NAN, NAN, NAN, NAN};
+    check_factor("f32", 3, singular, nothing);
+    check_factor("f64", 3, singular, nothing);
+    /* A last pivot of zero passes, as in XLA; the smallest step below does not. */
+    static const double last[] = {9, 15, 25}, last_factor[] = {3, 5, 0};
+    check_factor("f64", 2, last, last_factor);
+    const double below[] = {9, 15, nextafter(25, 0)};
+    check_factor("f64", 2, below, nothing);
+    const double above[] = {9, 15, nextafter(25, 26)}, above_factor[] = {3, 5, 0x1p-24};
+    check_factor("f64", 2, above, above_factor);
+    /* Zeros that come about by cancellation of irrational numbers, and those of a band. */
+    static const double cancelled[] = {2, 1, 2, 1, 0.5, 2};
+    result = factor_of(&op, "f32", 3, cancelled);
+    double zero = literal_get_double(result, 7);
+    ck_assert(zero == 0 && !signbit(zero));
+    literal_release(result);
+    one_op_finish(&op);
+    /* The ends of the range. */
+    static const double huge[] = {0x1p1022, -0x1p1022, 0x1p1023},
+                        huge_factor[] = {0x1p511, -0x1p511, 0x1p511};
+    check_factor("f64", 2, huge, huge_factor);
+    static const double small[] = {0x1p-1072, 0x1p-1073, 0x1p-1072};
+    result = factor_of(&op, "f64", 2, small);
+    ck_assert(literal_get_double(result, 2) == 0x1p-537);
+    ck_assert(literal_get_double(result, 3) == 0x1.bb67ae8584caap-537); /* √3/2 · 2^-536 */
+    literal_release(result);
+    one_op_finish(&op);
+}
+END_TEST
+
+/* Hilbert matrices: with entries rounded to f64 those of up to 12 rows are positive definite, and
+ * the last pivots lose nearly all bits of a double-double. */
+START_TEST(test_cholesky_hilbert)
+{
+    precision = 1000;
+    for (int n = 2; n <= 12; n += 5) {
+        struct one_op op;
+        char body[256];
+        snprintf(body, sizeof body,
+                 "a = f64[%d,%d] parameter(0)\nROOT r = f64[%d,%d] cholesky(a), lower=true", n, n,
+                 n, n);
+        one_op_init(&op, body);
+        for (int i = 0; i < n * n; i++) {
+            literal_set_double(op.values[0], i, 1.0 / (i / n + i % n + 1));
+        }
+        check_factorization(&op, 1, n, true);
+        one_op_finish(&op);
+    }
+}
+END_TEST
+
 /* --- triangular-solve --- */
 
 struct variant {
@@ -209,6 +341,42 @@ static void init_solve(struct one_op *op, const char *type, const struct variant
     one_op_init(op, body);
 }
 
+static void check_solution(struct one_op *op, const struct variant *v, int matrices, int n,
+                           int columns)
+{
+    struct literal *result = one_op_run(op, eval_triangular_solve);
+    bool transposed = strcmp(v->transpose, "NO_TRANSPOSE") != 0;
+    bool conjugate = strcmp(v->transpose, "ADJOINT") == 0;
+    /* X op(A) = B has the solution of op(A)^T X^T = B^T. */
+    bool turned = transposed == v->left;
+    bool lower = v->lower != turned;
+    struct number *x = numbers_create(n), *t = numbers_create(1);
+    for (int64_t m = 0; m < matrices; m++) {
+        for (int64_t c = 0; c < columns; c++) {
+            for (int64_t step = 0; step < n; step++) {
+                int64_t i = lower ? step : n - 1 - step;
+                int64_t place = m * n * columns + (v->left ? i * columns + c : c * n + i);
+                load(&x[i], op->values[1], place, false);
+                for (int64_t k = 0; k < n; k++) {
+                    if (lower ? k < i : k > i) {
+                        load(t, op->values[0], m * n * n + (turned ? k * n + i : i * n + k),
+                             conjugate);
+                        subtract_product(&x[i], t, &x[k], false);
+                    }
+                }
+                if (!v->unit) {
+                    load(t, op->values[0], m * n * n + i * n + i, conjugate);
+                    divide(&x[i], t);
+                }
+                check_number(result, place, &x[i]);
+            }
+        }
+    }
+    numbers_destroy(x, n);
+    numbers_destroy(t, 1);
+    literal_release(result);
+}
+
 static void check_solve(const char *type, const struct variant *v, int n, int columns)
 {
     struct one_op op;
@@ -226,37 +394,7 @@ static void check_solve(const char *type, const struct variant *v, int n, int co
             }
         }
     }
-    struct literal *result = one_op_run(&op, eval_triangular_solve);
-    bool transposed = strcmp(v->transpose, "NO_TRANSPOSE") != 0;
-    bool conjugate = strcmp(v->transpose, "ADJOINT") == 0;
-    /* X op(A) = B has the solution of op(A)^T X^T = B^T. */
-    bool turned = transposed == v->left;
-    bool lower = v->lower != turned;
-    struct number *x = numbers_create(n), *t = numbers_create(1);
-    for (int64_t m = 0; m < 2; m++) {
-        for (int64_t c = 0; c < columns; c++) {
-            for (int64_t step = 0; step < n; step++) {
-                int64_t i = lower ? step : n - 1 - step;
-                int64_t place = m * n * columns + (v->left ? i * columns + c : c * n + i);
-                load(&x[i], op.values[1], place, false);
-                for (int64_t k = 0; k < n; k++) {
-                    if (lower ? k < i : k > i) {
-                        load(t, op.values[0], m * n * n + (turned ? k * n + i : i * n + k),
-                             conjugate);
-                        subtract_product(&x[i], t, &x[k], false);
-                    }
-                }
-                if (!v->unit) {
-                    load(t, op.values[0], m * n * n + i * n + i, conjugate);
-                    divide(&x[i], t);
-                }
-                check_number(result, place, &x[i]);
-            }
-        }
-    }
-    numbers_destroy(x, n);
-    numbers_destroy(t, 1);
-    literal_release(result);
+    check_solution(&op, v, 2, n, columns);
     one_op_finish(&op);
 }
 
@@ -340,6 +478,96 @@ START_TEST(test_solve_as_xla)
 }
 END_TEST
 
+/* Rows of a lower triangle and right-hand sides; what comes out is known by construction. */
+static void check_known(const char *type, int n, const double *rows, const double *b,
+                        const double *want)
+{
+    struct variant v = {true, true, false, "NO_TRANSPOSE"};
+    struct one_op op;
+    init_solve(&op, type, &v, 1, n, 1);
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j <= i; j++) {
+            literal_set_double(op.values[0], i * n + j, *rows++);
+        }
+        literal_set_double(op.values[1], i, b[i]);
+    }
+    struct literal *result = one_op_run(&op, eval_triangular_solve);
+    for (int i = 0; i < n; i++) {
+        double got = literal_get_double(result, i);
+        ck_assert_msg(memcmp(&got, &want[i], sizeof got) == 0, "%s (%d): %a, not %a", type, i, got,
+                      want[i]);
+    }
+    literal_release(result);
+    one_op_finish(&op);
+}
+
+START_TEST(test_solve_boundaries)
+{
+    /* x1 = 2^24 + 1, once exactly, once by way of thirds: a tie of f32, so even. */
+    static const double b[] = {1, 0x1p24}, rows[] = {1, -1, 1}, x[] = {1, 0x1p24};
+    static const double thirds[] = {3, -3, 1}, third[] = {0x1.555556p-2, 0x1p24};
+    check_known("f32", 2, rows, b, x);
+    check_known("f32", 2, thirds, b, third);
+    /* 2^24 + 3 goes up. */
+    static const double up[] = {3, -9, 1}, above[] = {0x1.555556p-2, 0x1.000004p24};
+    check_known("f32", 2, up, b, above);
+    /* 2^-100 to either side of the tie. */
+    static const double near_rows[] = {3, 0, 1, -3, 0x1p-100, 1};
+    static const double side[][3] = {{1, 1, 0x1p24}, {1, -1, 0x1p24}};
+    static const double near[][3] = {{0x1.555556p-2, 1, 0x1p24},
+                                     {0x1.555556p-2, -1, 0x1.000002p24}};
+    check_known("f32", 3, near_rows, side[0], near[0]);
+    check_known("f32", 3, near_rows, side[1], near[1]);
+    /* Zero by cancellation of thirds, the smallest subnormal, overflow. */
+    static const double ones[] = {1, 1}, cancel[] = {3, 3, 7}, zero[] = {0x1.5555555555555p-2, 0};
+    check_known("f64", 2, cancel, ones, zero);
+    static const double halves[] = {2, 0, 0.5}, little[] = {5e-324, 0x1.8p1023};
+    static const double ends[] = {0, INFINITY};
+    check_known("f64", 2, halves, little, ends);
+    static const double negative[] = {-3, 1, 0x1p-1074}, tiny[] = {5e-324, 0};
+    static const double signs[] = {-0.0, 0x1.5555555555555p-2};
+    check_known("f64", 2, negative, tiny, signs);
+}
+END_TEST
+
+/* Small diagonals and right-hand sides T x of small x: solutions are what rounding b leaves, times
+ * eight binades a row, and as many bits cancel. */
+START_TEST(test_solve_badly_conditioned)
+{
+    static const char *const types[] = {"f32", "f64", "c128"};
+    struct variant v = {true, false, false, "NO_TRANSPOSE"};
+    const int n = _i == 0 ? 12 : 60;
+    struct one_op op;
+    precision = 4000;
+    init_solve(&op, types[_i], &v, 1, n, 3);
+    fill_random(op.values[0], &rng, 1);
+    fill_random(op.values[1], &rng, 1);
+    for (int64_t i = 0; i < n; i++) {
+        double diagonal = ldexp(1 + rng_uniform(&rng), -8);
+        if (type_is_complex(op.values[0]->shape->type)) {
+            literal_set_complex(op.values[0], i * n + i, diagonal, -diagonal / 3);
+        } else {
+            literal_set_double(op.values[0], i * n + i, diagonal);
+        }
+    }
+    for (int64_t i = 0; i < 3 * n; i++) {
+        double re = 0, im = 0;
+        for (int64_t k = i / 3; k < n; k++) {
+            double x = (double)((k * 7 + i % 3) % 5) - 2;
+            re += x * literal_get_double(op.values[0], i / 3 * n + k);
+            im += x * literal_get_imaginary(op.values[0], i / 3 * n + k);
+        }
+        if (type_is_complex(op.values[0]->shape->type)) {
+            literal_set_complex(op.values[1], i, re, im);
+        } else {
+            literal_set_double(op.values[1], i, re);
+        }
+    }
+    check_solution(&op, &v, 1, n, 3);
+    one_op_finish(&op);
+}
+END_TEST
+
 /* A zero on the diagonal divides as in IEEE 754. */
 START_TEST(test_singular)
 {
@@ -367,6 +595,10 @@ int main(void)
     tcase_add_checked_fixture(tests, setup, NULL);
     tcase_add_loop_test(tests, test_cholesky, 0, 2);
     tcase_add_test(tests, test_cholesky_indefinite);
+    tcase_add_test(tests, test_cholesky_boundaries);
+    tcase_add_test(tests, test_cholesky_hilbert);
+    tcase_add_test(tests, test_solve_boundaries);
+    tcase_add_loop_test(tests, test_solve_badly_conditioned, 0, 3);
     tcase_add_loop_test(tests, test_solve, 0, 5);
     tcase_add_test(tests, test_solve_as_xla);
     tcase_add_test(tests, test_singular);

@@ -1,0 +1,626 @@
+/* cuDNN: convolutions forward and backward, with bias, side input, activation or a graph of
+ * pointwise operations.
+ *
+ *   forward          y = conv_result_scale * conv(x, w)
+ *   backward input   (dy, w) → dx, backward filter (x, dy) → dw: the gradients of that sum; window
+ *                    and dim_labels are those of the forward convolution, input → output
+ *   bias activation  activation(conv_result_scale * conv + side_input_scale * side + bias)
+ *   graph            "uid:[type]op(uids);…": conv, scale, invscale, add, relu, elu, min, max, amax;
+ *                    what is no uid is the next operand
+ *
+ * Each element is one real expression, rounded once: intermediate types of a graph are not rounded
+ * to. f8 results saturate, integers are rounded to nearest, ties to even, and saturate. The last
+ * result is a workspace.
+ * Sources: xla/service/gpu/gpu_conv_runner.cc (GetGpuConvConfig), backend_configs.proto,
+ * xla/tsl/protobuf/dnn.proto (ActivationMode), transforms/conv_rewriter.cc,
+ * transforms/cudnn_fused_conv_rewriter.cc (the graph). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interp/custom_call_convolution.h"
+#include "interp/walk.h"
+
+/* --- the convolution --- */
+
+/* Whether the dimensions are each of 0 … rank + 1 once. */
+static bool is_order(int rank, const int64_t *spatial, int64_t first, int64_t second)
+{
+    bool used[SHAPE_MAX_RANK + 2] = {false};
+    for (int d = 0; d < rank + 2; d++) {
+        int64_t place = d < rank ? spatial[d] : d == rank ? first : second;
+        if (place < 0 || place >= rank + 2 || used[place]) {
+            return false;
+        }
+        used[place] = true;
+    }
+    return true;
+}
+
+bool conv_describe(struct conv *conv, const struct instruction *instruction, struct error *err)
+{
+    const struct shape *x = conv->x, *w = conv->w, *y = conv->y;
+    int rank = conv->labels.spatial_rank;
+    bool ok = conv->window.rank == rank && shape_is_array(x) && shape_is_array(w) &&
+              shape_is_array(y) && x->rank == rank + 2 && w->rank == rank + 2 &&
+              y->rank == rank + 2 && conv->groups > 0 && !type_is_complex(x->type) &&
+              !type_is_complex(w->type) && !type_is_complex(y->type);
+    const struct dim_labels *labels = &conv->labels;
+    ok = ok && is_order(rank, labels->input_spatial, labels->input_batch, labels->input_feature) &&
+         is_order(rank, labels->kernel_spatial, labels->kernel_input_feature,
+                  labels->kernel_output_feature) &&
+         is_order(rank, labels->output_spatial, labels->output_batch, labels->output_feature);
+    if (ok) {
+        walk_strides(x->rank, x->dimensions, conv->x_strides);
+        walk_strides(w->rank, w->dimensions, conv->w_strides);
+        walk_strides(y->rank, y->dimensions, conv->y_strides);
+        conv->group_in = w->dimensions[labels->kernel_input_feature];
+        conv->out = w->dimensions[labels->kernel_output_feature];
+        conv->batches = x->dimensions[labels->input_batch];
+        ok = conv->out % conv->groups == 0 &&
+             x->dimensions[labels->input_feature] == conv->group_in * conv->groups &&
+             y->dimensions[labels->output_feature] == conv->out &&
+             y->dimensions[labels->output_batch] == conv->batches;
+    }
+    for (int d = 0; ok && d < rank; d++) {
+        const struct window_dimension *from = &conv->window.dimensions[d];
+        int64_t in = x->dimensions[labels->input_spatial[d]];
+        int64_t size = w->dimensions[labels->kernel_spatial[d]];
+        int64_t out = y->dimensions[labels->output_spatial[d]];
+        int64_t limit = INT64_C(1) << 31;
+        ok = from->base_dilation == 1 && from->stride > 0 && from->stride < limit &&
+             from->window_dilation > 0 && from->window_dilation < limit && in < limit &&
+             size < limit && out < limit && llabs(from->padding_low) < limit &&
+             llabs(from->padding_high) < limit && size > 0;
+        if (ok && size < limit / from->window_dilation) {
+            int64_t padded = in + from->padding_low + from->padding_high;
+            int64_t span = (size - 1) * from->window_dilation + 1;
+            ok = out == (padded < span ? 0 : (padded - span) / from->stride + 1);
+        }
+    }
+    if (!ok) {
+        custom_call_fail(instruction, err,
+                         "window, dim_labels and shapes do not fit each other (%s, %s, %s)",
+                         shape_text(x), shape_text(w), shape_text(y));
+    }
+    return ok;
+}
+
+/* Adds the products of one element of y, x or w. All index arithmetic of the definition. */
+void conv_products(const void *context, int64_t index, struct exact_accumulator *accumulator)
+{
+    const struct conv *conv = context;
+    const struct dim_labels *labels = &conv->labels;
+    const struct shape *shape = conv->kind == CONV_FORWARD          ? conv->y
+                                : conv->kind == CONV_BACKWARD_INPUT ? conv->x
+                                                                    : conv->w;
+    int rank = labels->spatial_rank;
+    int64_t place[SHAPE_MAX_RANK];
+    for (int d = shape->rank - 1; d >= 0; d--) {
+        place[d] = index % shape->dimensions[d];
+        index /= shape->dimensions[d];
+    }
+    /* Which of n, ci (in its group), co, the taps k and outputs o are given; the rest are summed.
+     */
+    int64_t n[2] = {0, conv->batches}, ci[2] = {0, conv->group_in}, co[2] = {0, conv->out};
+    int64_t group_out = conv->out / conv->groups;
+    if (conv->kind == CONV_FORWARD) {
+        n[0] = place[labels->output_batch], n[1] = n[0] + 1;
+        co[0] = place[labels->output_feature], co[1] = co[0] + 1;
+    } else if (conv->kind == CONV_BACKWARD_INPUT) {
+        n[0] = place[labels->input_batch], n[1] = n[0] + 1;
+        int64_t feature = place[labels->input_feature], group = feature / conv->group_in;
+        ci[0] = feature % conv->group_in, ci[1] = ci[0] + 1;
+        co[0] = group * group_out, co[1] = co[0] + group_out;
+    } else {
+        ci[0] = place[labels->kernel_input_feature], ci[1] = ci[0] + 1;
+        co[0] = place[labels->kernel_output_feature], co[1] = co[0] + 1;
+    }
+    /* The odometer over the spatial dimensions: taps, and outputs for the filter's gradient. */
+    int64_t tap[SHAPE_MAX_RANK] = {0}, output[SHAPE_MAX_RANK] = {0};
+    for (bool more = true; more;) {
+        int64_t x_at = 0, w_at = 0, y_at = 0;
+        bool inside = true;
+        for (int d = 0; d < rank; d++) {
+            const struct window_dimension *window = &conv->window.dimensions[d];
+            int64_t size = conv->w->dimensions[labels->kernel_spatial[d]];
+            int64_t k =
+                conv->kind == CONV_BACKWARD_FILTER ? place[labels->kernel_spatial[d]] : tap[d];
+            int64_t step = (window->reversal ? size - 1 - k : k) * window->window_dilation -
+                           window->padding_low;
+            int64_t i, o;
+            if (conv->kind == CONV_BACKWARD_INPUT) {
+                i = place[labels->input_spatial[d]];
+                o = i - step;
+                inside &= o >= 0 && o % window->stride == 0;
+                o /= window->stride;
+                inside &= o < conv->y->dimensions[labels->output_spatial[d]];
+            } else {
+                o = conv->kind == CONV_FORWARD ? place[labels->output_spatial[d]] : output[d];
+                i = o * window->stride + step;
+                inside &= i >= 0 && i < conv->x->dimensions[labels->input_spatial[d]];
+            }
+            x_at += i * conv->x_strides[labels->input_spatial[d]];
+            w_at += k * conv->w_strides[labels->kernel_spatial[d]];
+            y_at += o * conv->y_strides[labels->output_spatial[d]];
+        }
+        for (int64_t b = n[0]; inside && b < n[1]; b++) {
+            for (int64_t c = co[0]; c < co[1]; c++) {
+                for (int64_t f = ci[0]; f < ci[1]; f++) {
+                    int64_t feature = c / group_out * conv->group_in + f;
+                    int64_t at[3] = {
+                        x_at + b * conv->x_strides[labels->input_batch] +
+                            feature * conv->x_strides[labels->input_feature],
+                        w_at + f * conv->w_strides[labels->kernel_input_feature] +
+                            c * conv->w_strides[labels->kernel_output_feature],
+                        y_at + b * conv->y_strides[labels->output_batch] +
+                            c * conv->y_strides[labels->output_feature],
+                    };
+                    int first = conv->kind == CONV_BACKWARD_INPUT ? 2 : 0;
+                    int second = conv->kind == CONV_BACKWARD_FILTER ? 2 : 1;
+                    exact_accumulator_add_product(accumulator,
+                                                  literal_get_double(conv->first, at[first]),
+                                                  literal_get_double(conv->second, at[second]));
+                }
+            }
+        }
+        more = false;
+        for (int d = rank - 1; d >= 0 && !more; d--) {
+            bool filter = conv->kind == CONV_BACKWARD_FILTER;
+            int64_t *count = filter ? output : tap;
+            int64_t size = filter ? conv->y->dimensions[labels->output_spatial[d]]
+                                  : conv->w->dimensions[labels->kernel_spatial[d]];
+            more = ++count[d] < size;
+            count[d] = more ? count[d] : 0;
+        }
+    }
+}
+
+/* The sums by the convolution evaluator; NULL without an error when it has no such form. */
+static struct literal *run(const struct conv *conv, struct evaluation *evaluation,
+                           const struct instruction *instruction, const struct shape *shape,
+                           struct error *err)
+{
+    struct window_dimension dimensions[SHAPE_MAX_RANK];
+    struct dim_labels labels = conv->labels;
+    for (int d = 0; d < conv->window.rank; d++) {
+        const struct window_dimension *from = &conv->window.dimensions[d];
+        struct window_dimension *to = &dimensions[d];
+        int64_t in = conv->x->dimensions[conv->labels.input_spatial[d]];
+        int64_t size = conv->w->dimensions[conv->labels.kernel_spatial[d]];
+        int64_t out = conv->y->dimensions[conv->labels.output_spatial[d]];
+        *to = *from;
+        to->size = size;
+        if (conv->kind == CONV_BACKWARD_INPUT) {
+            /* dy spread by the stride, with the filter turned around. */
+            int64_t span = (size - 1) * from->window_dilation;
+            *to = (struct window_dimension){
+                .size = size,
+                .stride = 1,
+                .padding_low = span - from->padding_low,
+                .padding_high = in - 1 - (out - 1) * from->stride + from->padding_low,
+                .window_dilation = from->window_dilation,
+                .base_dilation = from->stride,
+                .reversal = !from->reversal,
+            };
+        } else if (conv->kind == CONV_BACKWARD_FILTER) {
+            /* x with dy as the filter, its taps the stride apart. */
+            if (from->reversal || out == 0) {
+                return NULL;
+            }
+            int64_t span = (out - 1) * from->stride + 1;
+            *to = (struct window_dimension){
+                .size = out,
+                .stride = from->window_dilation,
+                .padding_low = from->padding_low,
+                .padding_high = (size - 1) * from->window_dilation + span - in - from->padding_low,
+                .window_dilation = from->stride,
+                .base_dilation = 1,
+            };
+        }
+    }
+    if (conv->kind != CONV_FORWARD && conv->groups > 1) {
+        return NULL;
+    }
+    const struct dim_labels *old = &conv->labels;
+    if (conv->kind == CONV_BACKWARD_INPUT) {
+        labels.input_batch = old->output_batch;
+        labels.input_feature = old->output_feature;
+        labels.input_spatial = old->output_spatial;
+        labels.kernel_input_feature = old->kernel_output_feature;
+        labels.kernel_output_feature = old->kernel_input_feature;
+        labels.output_batch = old->input_batch;
+        labels.output_feature = old->input_feature;
+        labels.output_spatial = old->input_spatial;
+    } else if (conv->kind == CONV_BACKWARD_FILTER) {
+        labels.input_batch = old->input_feature;
+        labels.input_feature = old->input_batch;
+        labels.kernel_input_feature = old->output_batch;
+        labels.kernel_output_feature = old->output_feature;
+        labels.kernel_spatial = old->output_spatial;
+        labels.output_batch = old->kernel_input_feature;
+        labels.output_feature = old->kernel_output_feature;
+        labels.output_spatial = old->kernel_spatial;
+    }
+    struct inner_call call;
+    inner_call_init(&call, instruction, OP_CONVOLUTION, shape);
+    inner_call_set(&call,
+                   (struct attr){.key = ATTR_WINDOW, .window = {conv->window.rank, dimensions}});
+    inner_call_set(&call, (struct attr){.key = ATTR_DIM_LABELS, .dim_labels = &labels});
+    inner_call_set(&call, (struct attr){.key = ATTR_FEATURE_GROUP_COUNT, .integer = conv->groups});
+    struct literal *values[2] = {(struct literal *)conv->first, (struct literal *)conv->second};
+    return inner_call_run(&call, evaluation, values, 2, err);
+}
+
+struct literal *conv_finish(const struct conv *conv, struct epilogue *epilogue,
+                            struct evaluation *evaluation, const struct instruction *instruction,
+                            struct operands *operands, const int *amax_nodes, int amax_count,
+                            struct error *err)
+{
+    struct literal *parts[EPILOGUE_NODES] = {0};
+    bool ok = amax_count < EPILOGUE_NODES;
+    for (int i = 0; ok && i <= amax_count; i++) {
+        const struct shape *part = custom_call_result_shape(instruction, i);
+        if (part == NULL || !shape_is_array(part) ||
+            (i > 0 && (shape_elements(part) != 1 || !type_is_float(part->type)))) {
+            custom_call_fail(instruction, err, "result %d is missing or does not fit", i);
+            ok = false;
+        }
+        parts[i] = ok ? literal_create(part, err) : NULL;
+        ok = parts[i] != NULL;
+    }
+    struct literal *sums = NULL;
+    if (ok) {
+        enum type type = amax_count > 0 ? TYPE_F64 : epilogue_sum_type(epilogue->shape->type);
+        sums = run(conv, evaluation, instruction, shape_with_type(epilogue->shape, type), err);
+        ok = sums != NULL || err->code == ERROR_NONE;
+        epilogue->sums = sums;
+        ok = ok && epilogue_apply(epilogue, epilogue_last(epilogue), parts[0], err);
+        if (ok && sums == NULL) {
+            ok = custom_call_spread(operands, parts[0], err);
+        }
+    }
+    for (int i = 0; ok && i < amax_count; i++) {
+        ok = epilogue_amax(epilogue, amax_nodes[i], parts[1 + i], err) &&
+             custom_call_spread(operands, parts[1 + i], err);
+    }
+    literal_release(sums);
+    if (!ok) {
+        for (int i = 0; i <= amax_count && i < EPILOGUE_NODES; i++) {
+            literal_release(parts[i]);
+        }
+        return NULL;
+    }
+    return custom_call_result_take(instruction, parts, amax_count + 1, err);
+}
+
+/* --- the calls --- */
+
+static const char *const activation_words[] = {
+    "kNone", "kSigmoid",  "kRelu", "kRelu6",     "kReluX",
+    "kTanh", "kBandPass", "kElu",  "kLeakyRelu", "kGeluExact",
+};
+enum { ACTIVATION_WORDS = sizeof activation_words / sizeof *activation_words };
+
+/* The activation of a mode; its parameter is set where the mode has a fixed one. */
+static bool activation_of(int mode, enum activation *activation, double *parameter)
+{
+    static const struct {
+        bool known;
+        enum activation activation;
+        double parameter; /* NaN: that of the configuration */
+    } modes[ACTIVATION_WORDS] = {
+        {true, ACTIVATION_NONE, 0},         {true, ACTIVATION_SIGMOID, 0},
+        {true, ACTIVATION_RELU, 0},         {true, ACTIVATION_CLIP, 6},
+        {false, ACTIVATION_NONE, 0},        {true, ACTIVATION_TANH, 0},
+        {false, ACTIVATION_NONE, 0},        {true, ACTIVATION_ELU, 1},
+        {true, ACTIVATION_LEAKY_RELU, NAN}, {true, ACTIVATION_GELU_ERF, 0},
+    };
+    *activation = modes[mode].activation;
+    *parameter = isnan(modes[mode].parameter) ? *parameter : modes[mode].parameter;
+    return modes[mode].known;
+}
+
+struct cudnn {
+    double scale, side_scale, leaky;
+    int mode;
+    char *graph; /* owned; NULL: none */
+};
+
+static bool read_cudnn(struct cudnn *cudnn, const struct instruction *instruction,
+                       struct error *err)
+{
+    struct config config;
+    *cudnn = (struct cudnn){.scale = 1};
+    bool ok = config_read(&config, instruction, err);
+    if (ok && config.root != NULL) {
+        if (config_has(&config, "cudnn_conv_backend_config")) { /* absent before 2024 */
+            config_enter(&config, "cudnn_conv_backend_config", err);
+        }
+        cudnn->scale = config_number(&config, "conv_result_scale", 0, err);
+        cudnn->side_scale = config_number(&config, "side_input_scale", 0, err);
+        cudnn->leaky = config_number(&config, "leakyrelu_alpha", 0, err);
+        cudnn->mode =
+            config_word(&config, "activation_mode", activation_words, ACTIVATION_WORDS, 0, err);
+        const char *graph = config_string(&config, "serialized_graph", NULL, err);
+        cudnn->graph = graph == NULL ? NULL : strdup(graph);
+        ok = !config.failed;
+    }
+    config_finish(&config);
+    if (ok && !(isfinite(cudnn->scale) && isfinite(cudnn->side_scale) && isfinite(cudnn->leaky))) {
+        custom_call_fail(instruction, err, "a scale is not finite");
+        ok = false;
+    }
+    return ok;
+}
+
+/* An operand as an addend of the result: of its shape, a scalar, or a vector of its features. */
+static bool attach(struct epilogue *epilogue, const struct conv *conv,
+                   const struct instruction *instruction, struct epilogue_node node,
+                   struct error *err)
+{
+    const struct shape *shape = epilogue->shape, *operand = node.operand->shape;
+    if (!shape_is_array(operand) || type_is_complex(operand->type)) {
+        custom_call_fail(instruction, err, "an operand that is no real array");
+        return false;
+    }
+    if (shape_elements(operand) != 1) {
+        int64_t feature = conv->labels.output_feature;
+        if (operand->rank == 1 && operand->dimensions[0] == shape->dimensions[feature]) {
+            node.strides[feature] = 1;
+        } else if (!epilogue_broadcast(shape, operand, node.strides)) {
+            custom_call_fail(instruction, err, "%s does not broadcast to %s", shape_text(operand),
+                             shape_text(shape));
+            return false;
+        }
+    }
+    if (epilogue_add(epilogue, node) < 0) {
+        custom_call_fail(instruction, err, "too many operations");
+        return false;
+    }
+    return true;
+}
+
+/* --- the graph --- */
+
+struct graph {
+    int64_t uids[EPILOGUE_NODES];
+    int nodes[EPILOGUE_NODES];
+    int count;
+    int amax[EPILOGUE_NODES], amax_count;
+    int next_operand;
+};
+
+static int node_of(const struct graph *graph, int64_t uid)
+{
+    for (int i = 0; i < graph->count; i++) {
+        if (graph->uids[i] == uid) {
+            return graph->nodes[i];
+        }
+    }
+    return -1;
+}
+
+static bool add_graph_op(struct graph *graph, struct epilogue *epilogue, const struct conv *conv,
+                         const struct instruction *instruction, struct operands *operands,
+                         const char *name, const int *inputs, int input_count, struct error *err)
+{
+    static const struct {
+        const char *name;
+        enum epilogue_op op;
+        enum activation activation;
+        bool binary;
+    } ops[] = {
+        {"scale", EPILOGUE_SCALE, ACTIVATION_NONE, true},
+        {"invscale", EPILOGUE_DIVIDE, ACTIVATION_NONE, true},
+        {"add", EPILOGUE_ADD, ACTIVATION_NONE, true},
+        {"min", EPILOGUE_MINIMUM, ACTIVATION_NONE, true},
+        {"max", EPILOGUE_MAXIMUM, ACTIVATION_NONE, true},
+        {"relu", EPILOGUE_ACTIVATE, ACTIVATION_RELU, false},
+        {"elu", EPILOGUE_ACTIVATE, ACTIVATION_ELU, false},
+    };
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        if (strcmp(ops[i].name, name) != 0) {
+            continue;
+        }
+        struct epilogue_node node = {.op = ops[i].op,
+                                     .a = input_count > 0 ? inputs[0] : -1,
+                                     .b = input_count > 1 ? inputs[1] : -1,
+                                     .factor = 1,
+                                     .activation = ops[i].activation,
+                                     .parameter = 1};
+        if (input_count < 1 || input_count > 1 + ops[i].binary) {
+            custom_call_fail(instruction, err, "graph: %s of %d values", name, input_count);
+            return false;
+        }
+        if (ops[i].binary && input_count == 1) {
+            if (graph->next_operand >= operands->count) {
+                custom_call_fail(instruction, err, "graph: no operand is left for %s", name);
+                return false;
+            }
+            node.operand = operands->values[graph->next_operand++];
+            return attach(epilogue, conv, instruction, node, err);
+        }
+        if (epilogue_add(epilogue, node) < 0) {
+            custom_call_fail(instruction, err, "graph: too many operations");
+            return false;
+        }
+        return true;
+    }
+    custom_call_fail(instruction, err, "graph: unknown operation %s", name);
+    return false;
+}
+
+/* One "uid:[type]op(uids);"; *text moves behind it. */
+static bool read_graph_op(struct graph *graph, struct epilogue *epilogue, const struct conv *conv,
+                          const struct instruction *instruction, struct operands *operands,
+                          const char **text, struct error *err)
+{
+    char *at;
+    int64_t uid = strtoll(*text, &at, 10);
+    const char *type_end = at[0] == ':' && at[1] == '[' ? strchr(at, ']') : NULL;
+    size_t size = type_end == NULL ? 0 : strcspn(type_end + 1, "(");
+    if (type_end == NULL || size == 0 || size > 15 || type_end[1 + size] != '(' ||
+        graph->count == EPILOGUE_NODES) {
+        custom_call_fail(instruction, err, "graph: cannot read \"%.40s\"", *text);
+        return false;
+    }
+    char name[16];
+    memcpy(name, type_end + 1, size);
+    name[size] = 0;
+    const char *rest = type_end + 2 + size;
+    int inputs[2], input_count = 0;
+    while (*rest != ')') {
+        int64_t input = strtoll(rest, &at, 10);
+        int node = node_of(graph, input);
+        if (at == rest || node < 0 || input_count == 2) {
+            custom_call_fail(instruction, err, "graph: operands of %s", name);
+            return false;
+        }
+        inputs[input_count++] = node;
+        rest = at + (*at == ',');
+    }
+    if (rest[1] != ';' && rest[1] != 0) {
+        custom_call_fail(instruction, err, "graph: cannot read \"%.40s\"", *text);
+        return false;
+    }
+    *text = rest + 1 + (rest[1] == ';');
+    if (strcmp(name, "amax") == 0 && input_count == 1) {
+        graph->amax[graph->amax_count++] = inputs[0];
+        graph->uids[graph->count] = uid;
+        graph->nodes[graph->count++] = inputs[0];
+        return true;
+    }
+    if (strcmp(name, "conv") == 0 && input_count == 0 && epilogue->count == 1) {
+        graph->uids[graph->count] = uid;
+        graph->nodes[graph->count++] = 0;
+        return true;
+    }
+    if (!add_graph_op(graph, epilogue, conv, instruction, operands, name, inputs, input_count,
+                      err)) {
+        return false;
+    }
+    graph->uids[graph->count] = uid;
+    graph->nodes[graph->count++] = epilogue_last(epilogue);
+    return true;
+}
+
+/* --- the evaluator --- */
+
+static struct literal *evaluate(struct evaluation *evaluation,
+                                const struct instruction *instruction, struct operands *operands,
+                                enum conv_kind kind, struct error *err)
+{
+    const struct shape *shape = custom_call_result_shape(instruction, 0);
+    const struct dim_labels *labels = attr_dim_labels(instruction);
+    if (!custom_call_operand_is(operands, 0, TYPE_INVALID, -1) ||
+        !custom_call_operand_is(operands, 1, TYPE_INVALID, -1) || shape == NULL ||
+        !shape_is_array(shape) || shape_is_dynamic(shape) || labels == NULL) {
+        return custom_call_fail(instruction, err, "operands, results or dim_labels are missing");
+    }
+    struct cudnn cudnn;
+    bool ok = read_cudnn(&cudnn, instruction, err);
+    bool fused = strcmp(custom_call_target(instruction), "__cudnn$convBiasActivationForward") == 0;
+    bool is_graph = strcmp(custom_call_target(instruction), "__cudnn$convForwardGraph") == 0;
+    struct conv conv = {
+        .kind = kind,
+        .first = operands->values[0],
+        .second = operands->values[1],
+        .x = kind == CONV_BACKWARD_INPUT ? shape : operands->values[0]->shape,
+        .w = kind == CONV_BACKWARD_FILTER ? shape : operands->values[1]->shape,
+        .y = kind == CONV_FORWARD          ? shape
+             : kind == CONV_BACKWARD_INPUT ? operands->values[0]->shape
+                                           : operands->values[1]->shape,
+        .labels = *labels,
+        .window = attr_window(instruction),
+        .groups = attr_int(instruction, ATTR_FEATURE_GROUP_COUNT, 1),
+    };
+    ok = ok && conv_describe(&conv, instruction, err);
+    struct epilogue epilogue = {
+        .shape = shape,
+        .products = conv_products,
+        .context = &conv,
+        .saturate = type_is_float(shape->type) && type_bits(shape->type) == 8,
+    };
+    struct graph graph = {.next_operand = 2};
+    int used = 2;
+    if (ok) {
+        walk_strides(shape->rank, shape->dimensions, epilogue.sum_strides);
+        epilogue_add(&epilogue, (struct epilogue_node){.op = EPILOGUE_SUM});
+        if (cudnn.scale != 1 && !is_graph) {
+            epilogue_add(&epilogue, (struct epilogue_node){
+                                        .op = EPILOGUE_SCALE, .b = -1, .factor = cudnn.scale});
+        }
+    }
+    if (ok && fused) {
+        int side = operands->count == 4 ? 3 : -1;
+        enum activation activation;
+        double parameter = cudnn.leaky;
+        if (operands->count < 3 || operands->count > 4 ||
+            !activation_of(cudnn.mode, &activation, &parameter)) {
+            custom_call_fail(instruction, err, "%d operands, activation %s", operands->count,
+                             activation_words[cudnn.mode]);
+            ok = false;
+        }
+        used = operands->count;
+        if (ok && side > 0) {
+            ok = attach(&epilogue, &conv, instruction,
+                        (struct epilogue_node){.op = EPILOGUE_ADD,
+                                               .a = epilogue_last(&epilogue),
+                                               .b = -1,
+                                               .factor = cudnn.side_scale,
+                                               .operand = operands->values[side]},
+                        err);
+        }
+        ok = ok && attach(&epilogue, &conv, instruction,
+                          (struct epilogue_node){.op = EPILOGUE_ADD,
+                                                 .a = epilogue_last(&epilogue),
+                                                 .b = -1,
+                                                 .factor = 1,
+                                                 .operand = operands->values[2]},
+                          err);
+        if (ok && activation != ACTIVATION_NONE) {
+            epilogue_add(&epilogue, (struct epilogue_node){.op = EPILOGUE_ACTIVATE,
+                                                           .a = epilogue_last(&epilogue),
+                                                           .b = -1,
+                                                           .activation = activation,
+                                                           .parameter = parameter});
+        }
+    }
+    if (ok && is_graph) {
+        const char *text = cudnn.graph == NULL ? "" : cudnn.graph;
+        while (ok && *text != 0) {
+            ok = read_graph_op(&graph, &epilogue, &conv, instruction, operands, &text, err);
+        }
+        used = graph.next_operand;
+    }
+    if (ok && used != operands->count) {
+        custom_call_fail(instruction, err, "%d operands where %d are used", operands->count, used);
+        ok = false;
+    }
+    free(cudnn.graph);
+    return ok ? conv_finish(&conv, &epilogue, evaluation, instruction, operands, graph.amax,
+                            graph.amax_count, err)
+              : NULL;
+}
+
+struct literal *custom_conv_forward(struct evaluation *evaluation,
+                                    const struct instruction *instruction,
+                                    struct operands *operands, struct error *err)
+{
+    return evaluate(evaluation, instruction, operands, CONV_FORWARD, err);
+}
+
+struct literal *custom_conv_backward_input(struct evaluation *evaluation,
+                                           const struct instruction *instruction,
+                                           struct operands *operands, struct error *err)
+{
+    return evaluate(evaluation, instruction, operands, CONV_BACKWARD_INPUT, err);
+}
+
+struct literal *custom_conv_backward_filter(struct evaluation *evaluation,
+                                            const struct instruction *instruction,
+                                            struct operands *operands, struct error *err)
+{
+    return evaluate(evaluation, instruction, operands, CONV_BACKWARD_FILTER, err);
+}

@@ -1,0 +1,374 @@
+/* send and recv, to and from other devices or the host.
+ *
+ * A transfer goes from one device to one other on a channel. The frontend attribute
+ * _xla_send_recv_source_target_pairs says who sends to whom: partitions of the same replica when
+ * there is a channel, else replicas of the same partition. The n-th send from one device to another
+ * on a channel meets the n-th recv there. A device that is no source sends nothing, one that is no
+ * target receives zeros. Without the attribute a device sends to itself.
+ * Sources: xla/backends/gpu/runtime/p2p_thunk_common.cc, recv_thunk.cc.
+ *
+ * send and recv only announce; send-done waits until the other side has announced its recv,
+ * recv-done until the data is there. What is announced is known by a ticket, the number in the
+ * context of the start's result, so that the two halves may lie in different iterations of a loop.
+ */
+#include "interp/transfers.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interp/devices.h"
+#include "interp/eval.h"
+#include "interp/groups.h"
+
+struct transfer {
+    long long channel;
+    int source, target;
+    bool sent, awaited;   /* send and recv have been evaluated */
+    struct literal *data; /* once sent, until it is received */
+    int halves;           /* done operations that are still to come */
+    struct transfer *next;
+};
+
+struct transfers {
+    struct transfer *first, **last; /* in the order they were announced */
+    /* tickets[ticket − 1]: NULL for a half without another side */
+    struct transfer **tickets;
+    size_t ticket_count, ticket_capacity;
+};
+
+struct transfers *transfers_create(void)
+{
+    struct transfers *transfers = memory_zalloc(sizeof *transfers);
+    transfers->last = &transfers->first;
+    return transfers;
+}
+
+void transfers_destroy(struct transfers *transfers)
+{
+    if (transfers == NULL) {
+        return;
+    }
+    while (transfers->first != NULL) {
+        struct transfer *transfer = transfers->first;
+        transfers->first = transfer->next;
+        literal_release(transfer->data);
+        free(transfer);
+    }
+    free(transfers->tickets);
+    free(transfers);
+}
+
+/* --- the pairs --- */
+
+enum side { SIDE_SOURCE, SIDE_TARGET };
+
+static struct bytes written_pairs(const struct instruction *instruction)
+{
+    static const char name[] = "_xla_send_recv_source_target_pairs";
+    const struct attr *attr = attr_get(instruction, ATTR_FRONTEND_ATTRIBUTES);
+    for (int i = 0; attr != NULL && i < attr->string_map.count; i++) {
+        const struct string_entry *entry = &attr->string_map.entries[i];
+        if (entry->key.size == sizeof name - 1 &&
+            memcmp(entry->key.data, name, sizeof name - 1) == 0) {
+            return entry->value;
+        }
+    }
+    return (struct bytes){0};
+}
+
+/* The next number of "{{0,1},{1,2}}" from *at on; false at the end or on anything else. */
+static bool next_number(struct bytes text, size_t *at, long long *number)
+{
+    const char *data = (const char *)text.data;
+    while (*at < text.size && strchr("{}, \t", data[*at]) != NULL) {
+        ++*at;
+    }
+    if (*at == text.size || !isdigit((unsigned char)data[*at])) {
+        return false;
+    }
+    *number = 0;
+    while (*at < text.size && isdigit((unsigned char)data[*at]) && *number < INT32_MAX) {
+        *number = *number * 10 + (data[(*at)++] - '0');
+    }
+    return true;
+}
+
+/* The device at the other end for this one on `side`; −1: there is none. */
+static bool find_peer(const struct evaluation *evaluation, const struct instruction *instruction,
+                      enum side side, int *peer, struct error *err)
+{
+    struct bytes pairs = written_pairs(instruction);
+    enum group_mode mode =
+        collective_channel(instruction) >= 0 ? GROUP_CROSS_PARTITION : GROUP_CROSS_REPLICA;
+    int self = grid_device(evaluation);
+    *peer = pairs.size == 0 ? self : -1;
+    size_t at = 0;
+    long long ends[2];
+    while (next_number(pairs, &at, &ends[0])) {
+        if (!next_number(pairs, &at, &ends[1])) {
+            return error_set(err, ERROR_INVALID_ARGUMENT, "'%.*s' are no pairs of devices",
+                             (int)pairs.size, (const char *)pairs.data);
+        }
+        int devices[2] = {group_device(evaluation, mode, ends[0]),
+                          group_device(evaluation, mode, ends[1])};
+        if (devices[side] != self || devices[1 - side] < 0) {
+            continue;
+        }
+        if (*peer >= 0) {
+            return error_set(err, ERROR_INVALID_ARGUMENT, "'%.*s' name %lld as a %s more than once",
+                             (int)pairs.size, (const char *)pairs.data, ends[side],
+                             side == SIDE_SOURCE ? "source" : "target");
+        }
+        *peer = devices[1 - side];
+    }
+    return at == pairs.size ||
+           error_set(err, ERROR_INVALID_ARGUMENT, "'%.*s' are no pairs of devices", (int)pairs.size,
+                     (const char *)pairs.data);
+}
+
+/* --- transfers under way --- */
+
+static struct transfers *transfers_of(struct evaluation *evaluation)
+{
+    if (evaluation->transfers == NULL) {
+        evaluation->transfers = transfers_create();
+    }
+    return evaluation->transfers;
+}
+
+/* The first transfer of the kind whose half on `side` is still to be announced. */
+static struct transfer *announce(struct transfers *transfers, long long channel, int source,
+                                 int target, enum side side)
+{
+    struct transfer *transfer = transfers->first;
+    while (transfer != NULL && (transfer->channel != channel || transfer->source != source ||
+                                transfer->target != target ||
+                                (side == SIDE_SOURCE ? transfer->sent : transfer->awaited))) {
+        transfer = transfer->next;
+    }
+    if (transfer == NULL) {
+        transfer = memory_zalloc(sizeof *transfer);
+        *transfer =
+            (struct transfer){.channel = channel, .source = source, .target = target, .halves = 2};
+        *transfers->last = transfer;
+        transfers->last = &transfer->next;
+    }
+    return transfer;
+}
+
+static unsigned new_ticket(struct transfers *transfers, struct transfer *transfer)
+{
+    transfers->tickets = grow(transfers->tickets, transfers->ticket_count,
+                              &transfers->ticket_capacity, sizeof *transfers->tickets);
+    transfers->tickets[transfers->ticket_count++] = transfer;
+    return (unsigned)transfers->ticket_count;
+}
+
+/* A half is through; the transfer ends with the second one. */
+static void finish_half(struct transfers *transfers, struct transfer *transfer)
+{
+    if (--transfer->halves > 0) {
+        return;
+    }
+    struct transfer **link = &transfers->first;
+    while (*link != transfer) {
+        link = &(*link)->next;
+    }
+    *link = transfer->next;
+    if (transfer->next == NULL) {
+        transfers->last = link;
+    }
+    literal_release(transfer->data);
+    free(transfer);
+}
+
+/* The transfer that a start's result speaks of; *transfer is NULL where there is no other side. */
+static bool redeem(struct evaluation *evaluation, const struct instruction *instruction,
+                   const struct literal *start, struct transfer **transfer, struct error *err)
+{
+    struct transfers *transfers = transfers_of(evaluation);
+    uint64_t ticket = 0;
+    if (shape_is_tuple(start->shape) && start->shape->count >= 2 &&
+        start->shape->elements[1]->type == TYPE_U32) {
+        ticket = (uint64_t)literal_get_int(start->elements[1], 0);
+    }
+    if (ticket == 0 || ticket > transfers->ticket_count) {
+        return error_set(err, ERROR_INVALID_ARGUMENT, "%s is given no transfer under way",
+                         instruction->name);
+    }
+    *transfer = transfers->tickets[ticket - 1];
+    transfers->tickets[ticket - 1] = NULL;
+    return true;
+}
+
+/* --- the ops --- */
+
+/* (data, context, token) with the ticket as context. Takes the data. */
+static struct literal *start_result(const struct instruction *instruction,
+                                    struct literal *data_take, unsigned ticket, struct error *err)
+{
+    const struct shape *shape = instruction->shape;
+    struct literal *elements[3] = {data_take, NULL, NULL};
+    bool fits = shape_is_tuple(shape) && shape->count == 3 && shape->elements[1]->type == TYPE_U32;
+    if (!fits) {
+        error_set(err, ERROR_UNIMPLEMENTED, "%s of shape %s", opcode_text(instruction->opcode),
+                  shape_text(shape));
+    }
+    elements[1] = fits ? literal_create(shape->elements[1], err) : NULL;
+    elements[2] = fits ? literal_create(shape_token(), err) : NULL;
+    if (elements[0] == NULL || elements[1] == NULL || elements[2] == NULL) {
+        for (int i = 0; i < 3; i++) {
+            literal_release(elements[i]);
+        }
+        return NULL;
+    }
+    literal_set_int(elements[1], 0, ticket);
+    literal_mark_unspecified(elements[1], 0);
+    return literal_tuple_take(shape, elements);
+}
+
+static bool is_host_transfer(const struct instruction *instruction)
+{
+    return attr_bool(instruction, ATTR_IS_HOST_TRANSFER, false);
+}
+
+struct literal *eval_send(struct evaluation *evaluation, const struct instruction *instruction,
+                          struct operands *operands, struct error *err)
+{
+    const struct interp_options *options = &evaluation->options;
+    struct literal *data = operands->values[0];
+    if (is_host_transfer(instruction)) {
+        if (options->host_send != NULL &&
+            !options->host_send(options->context, grid_device(evaluation), instruction, data,
+                                err)) {
+            return NULL;
+        }
+        return start_result(instruction, literal_retain(data), 0, err);
+    }
+    int target;
+    if (!find_peer(evaluation, instruction, SIDE_SOURCE, &target, err)) {
+        return NULL;
+    }
+    struct transfers *transfers = transfers_of(evaluation);
+    struct transfer *transfer = NULL;
+    if (target >= 0) {
+        transfer = announce(transfers, collective_channel(instruction), grid_device(evaluation),
+                            target, SIDE_SOURCE);
+        transfer->sent = true;
+        transfer->data = literal_retain(data);
+        grid_wake(evaluation, target);
+    }
+    return start_result(instruction, literal_retain(data), new_ticket(transfers, transfer), err);
+}
+
+struct literal *eval_recv(struct evaluation *evaluation, const struct instruction *instruction,
+                          struct operands *operands, struct error *err)
+{
+    (void)operands;
+    const struct interp_options *options = &evaluation->options;
+    const struct shape *shape = instruction->shape;
+    if (!shape_is_tuple(shape) || shape->count < 1) {
+        error_set(err, ERROR_UNIMPLEMENTED, "recv of shape %s", shape_text(shape));
+        return NULL;
+    }
+    if (is_host_transfer(instruction)) {
+        if (options->host_receive == NULL) {
+            error_set(err, ERROR_UNIMPLEMENTED, "%s: nobody sends", instruction->name);
+            return NULL;
+        }
+        struct literal *data = options->host_receive(options->context, grid_device(evaluation),
+                                                     instruction, shape->elements[0], err);
+        if (data != NULL && !shape_compatible(data->shape, shape->elements[0])) {
+            error_set(err, ERROR_INVALID_ARGUMENT, "the host sends %s, %s wants %s",
+                      shape_text(data->shape), instruction->name, shape_text(shape->elements[0]));
+            literal_release(data);
+            return NULL;
+        }
+        return data != NULL ? start_result(instruction, data, 0, err) : NULL;
+    }
+    int source;
+    if (!find_peer(evaluation, instruction, SIDE_TARGET, &source, err)) {
+        return NULL;
+    }
+    struct transfers *transfers = transfers_of(evaluation);
+    struct transfer *transfer = NULL;
+    if (source >= 0) {
+        transfer = announce(transfers, collective_channel(instruction), source,
+                            grid_device(evaluation), SIDE_TARGET);
+        transfer->awaited = true;
+        grid_wake(evaluation, source);
+    }
+    /* Until it is done nobody may look at the data. */
+    struct literal *data = literal_zero(shape->elements[0], err);
+    if (data != NULL && transfer != NULL) {
+        literal_mark_all_unspecified(data, err);
+    }
+    return start_result(instruction, data, new_ticket(transfers, transfer), err);
+}
+
+static bool is_awaited(const void *context)
+{
+    return ((const struct transfer *)context)->awaited;
+}
+
+static bool is_sent(const void *context)
+{
+    return ((const struct transfer *)context)->sent;
+}
+
+struct literal *eval_send_done(struct evaluation *evaluation, const struct instruction *instruction,
+                               struct operands *operands, struct error *err)
+{
+    if (!is_host_transfer(instruction)) {
+        struct transfer *transfer;
+        if (!redeem(evaluation, instruction, operands->values[0], &transfer, err)) {
+            return NULL;
+        }
+        if (transfer != NULL) {
+            if (!grid_wait(evaluation, instruction, transfer->target, "a recv", is_awaited,
+                           transfer, err)) {
+                return NULL;
+            }
+            finish_half(evaluation->transfers, transfer);
+        }
+    }
+    return literal_create(shape_token(), err);
+}
+
+/* (data, token) */
+struct literal *eval_recv_done(struct evaluation *evaluation, const struct instruction *instruction,
+                               struct operands *operands, struct error *err)
+{
+    const struct literal *start = operands->values[0];
+    const struct shape *shape = instruction->shape;
+    struct literal *data = NULL;
+    struct transfer *transfer = NULL;
+    if (!is_host_transfer(instruction) && !redeem(evaluation, instruction, start, &transfer, err)) {
+        return NULL;
+    }
+    if (transfer == NULL) {
+        data = literal_retain(start->elements[0]);
+    } else {
+        if (!grid_wait(evaluation, instruction, transfer->source, "a send", is_sent, transfer,
+                       err)) {
+            return NULL;
+        }
+        data = literal_retain(transfer->data);
+        finish_half(evaluation->transfers, transfer);
+    }
+    if (!shape_is_tuple(shape) || shape->count != 2 ||
+        !shape_compatible(data->shape, shape->elements[0])) {
+        error_set(err, ERROR_INVALID_ARGUMENT, "%s wants %s, but device %d sends %s",
+                  instruction->name, shape_text(shape), transfer != NULL ? transfer->source : -1,
+                  shape_text(data->shape));
+        literal_release(data);
+        return NULL;
+    }
+    struct literal *elements[2] = {data, literal_create(shape_token(), err)};
+    if (elements[1] == NULL) {
+        literal_release(data);
+        return NULL;
+    }
+    return literal_tuple_take(shape, elements);
+}
