@@ -285,7 +285,9 @@ static bool check_arguments(const struct backend_job *job, struct text *message)
         return false;
     }
     for (int i = 0; i < job->set_count * job->argument_count; i++) {
-        const struct shape *parameter = entry->parameters[i % job->argument_count]->shape;
+        int number = i % job->argument_count;
+        const struct shape *parameter = entry->parameters[number]->shape;
+        parameter = job->pieces != NULL ? job->pieces->parameter_shapes[number] : parameter;
         if (!shape_compatible(job->arguments[i]->shape, parameter)) {
             text_printf(message, "argument %d has shape %s, the parameter %s",
                         i % job->argument_count, shape_text(job->arguments[i]->shape),
@@ -302,33 +304,30 @@ static int count_of(int asked, int64_t own)
     return asked > 0 ? asked : own < 1 ? 1 : own > DEVICES_MOST ? DEVICES_MOST + 1 : (int)own;
 }
 
-void backend_run(struct backend *backend, const struct module *module,
-                 struct literal *const *arguments, int argument_count, int device_count,
-                 int iterations, struct run_result *result)
+/* The first of a list that says something, else the module's. */
+static int grid_size(int asked, int option, int64_t own)
+{
+    return count_of(asked > 0 ? asked : option, own);
+}
+
+/* Fills in the number of devices, and the result. */
+static void run_job(struct backend *backend, struct backend_job *job, struct run_result *result)
 {
     struct text message;
-    const struct module_config *config = &module->config;
-    struct backend_job job = {
-        .module = module,
-        .arguments = arguments,
-        .argument_count = argument_count,
-        .set_count = device_count > 1 ? device_count : 1,
-        .replica_count = count_of(backend->options.replica_count, config->replica_count),
-        .partition_count = count_of(backend->options.partition_count, config->partition_count),
-        .iterations = iterations > 1 ? iterations : 1,
-    };
     *result = (struct run_result){.outcome = OUTCOME_UNSUPPORTED};
     text_init(&message);
-    int64_t devices = (int64_t)job.replica_count * job.partition_count;
+    int64_t devices = (int64_t)job->replica_count * job->partition_count;
     if (devices > DEVICES_MOST) {
         text_printf(&message, "%d replicas of %d partitions are too many devices",
-                    job.replica_count, job.partition_count);
+                    job->replica_count, job->partition_count);
+    } else if ((job->pieces != NULL || job->compile_only) && !backend->impl->compiles) {
+        text_printf(&message, "%s: partitions nothing", backend->scheme);
     } else {
-        job.device_count = (int)devices;
-        result->device_count = job.device_count;
-        if (check_arguments(&job, &message)) {
+        job->device_count = (int)devices;
+        result->device_count = job->device_count;
+        if (job->compile_only || check_arguments(job, &message)) {
             result->outputs = memory_zalloc((size_t)devices * sizeof(*result->outputs));
-            backend->impl->run(backend, &job, result, &message);
+            backend->impl->run(backend, job, result, &message);
         }
     }
     if (result->outcome == OUTCOME_PASS) {
@@ -338,4 +337,61 @@ void backend_run(struct backend *backend, const struct module *module,
     }
     result->message = text_take(&message);
     text_finish(&message);
+}
+
+void backend_run(struct backend *backend, const struct module *module,
+                 struct literal *const *arguments, int argument_count, int device_count,
+                 int iterations, struct run_result *result)
+{
+    backend_run_grid(backend, module, arguments, argument_count,
+                     device_count > 1 ? device_count : 1, 0, 0, iterations, result);
+}
+
+void backend_run_grid(struct backend *backend, const struct module *module,
+                      struct literal *const *arguments, int argument_count, int set_count,
+                      int replica_count, int partition_count, int iterations,
+                      struct run_result *result)
+{
+    const struct module_config *config = &module->config;
+    const struct backend_options *options = &backend->options;
+    struct backend_job job = {
+        .module = module,
+        .arguments = arguments,
+        .argument_count = argument_count,
+        .set_count = set_count,
+        .replica_count = grid_size(replica_count, options->replica_count, config->replica_count),
+        .partition_count =
+            grid_size(partition_count, options->partition_count, config->partition_count),
+        .iterations = iterations > 1 ? iterations : 1,
+    };
+    run_job(backend, &job, result);
+}
+
+void backend_run_pieces(struct backend *backend, const struct module *module,
+                        const struct backend_pieces *pieces, struct literal *const *arguments,
+                        int argument_count, int partition_count, struct run_result *result)
+{
+    struct backend_job job = {
+        .module = module,
+        .pieces = pieces,
+        .arguments = arguments,
+        .argument_count = argument_count,
+        .set_count = partition_count,
+        .replica_count = 1,
+        .partition_count = partition_count,
+        .iterations = 1,
+    };
+    run_job(backend, &job, result);
+}
+
+void backend_compile(struct backend *backend, const struct module *module, int partition_count,
+                     struct run_result *result)
+{
+    struct backend_job job = {
+        .module = module,
+        .compile_only = true,
+        .replica_count = 1,
+        .partition_count = partition_count,
+    };
+    run_job(backend, &job, result);
 }

@@ -15,6 +15,7 @@
 struct error;
 struct literal;
 struct module;
+struct shape;
 struct text;
 
 /* How a run ended. The comparison outcomes are set by compare/, the others by backends. */
@@ -80,6 +81,29 @@ void backend_close(struct backend *backend); /* NULL is allowed */
 void backend_run(struct backend *backend, const struct module *module,
                  struct literal *const *arguments, int argument_count, int device_count,
                  int iterations, struct run_result *result);
+
+/* The same on a grid that the caller names: replicas × partitions (0 = as the backend's options say,
+ * else the module). `set_count` is 1 (all devices get the same arguments) or the number of devices:
+ * arguments[device * argument_count + i]. */
+void backend_run_grid(struct backend *backend, const struct module *module,
+                      struct literal *const *arguments, int argument_count, int set_count,
+                      int replica_count, int partition_count, int iterations,
+                      struct run_result *result);
+
+/* What one device takes and gives of a module that the backend partitions; the shapes of the module
+ * itself are those of whole arrays. */
+struct backend_pieces {
+    const struct shape *const *parameter_shapes; /* [parameter] */
+    const struct shape *result_shape;
+};
+/* The module with its shardings on partition_count devices: the backend partitions it, and each
+ * device takes and gives pieces: arguments[device * argument_count + i]. One replica. */
+void backend_run_pieces(struct backend *backend, const struct module *module,
+                        const struct backend_pieces *pieces, struct literal *const *arguments,
+                        int argument_count, int partition_count, struct run_result *result);
+/* Partitions and compiles without running. UNSUPPORTED where nothing is compiled (the golden, recorded results). */
+void backend_compile(struct backend *backend, const struct module *module, int partition_count,
+                     struct run_result *result);
 
 /* Scheme, plugin, versions, platform, flags: one JSON object, for reports. Starts the worker. */
 bool backend_describe(struct backend *backend, struct text *json, struct error *err);

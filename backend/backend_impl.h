@@ -35,10 +35,13 @@ struct backend_job {
     int argument_count, set_count;
     int replica_count, partition_count; /* of this run; devices = their product */
     int device_count, iterations;
+    const struct backend_pieces *pieces; /* NULL: devices take and give the module's own shapes */
+    bool compile_only;                   /* there are no arguments */
 };
 
 struct backend_impl {
     bool golden;
+    bool compiles; /* knows pieces and compile_only */
     bool (*open)(struct backend *backend, struct error *err);
     /* Sets outcome, message (by `message`), outputs and times. outputs has room for
      * job->device_count literals. */

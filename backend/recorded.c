@@ -195,8 +195,9 @@ static void recorded_run(struct backend *backend, const struct backend_job *job,
         return;
     }
     struct run_result fresh;
-    backend_run(state->source, job->module, job->arguments, job->argument_count, job->set_count,
-                job->iterations, &fresh);
+    backend_run_grid(state->source, job->module, job->arguments, job->argument_count,
+                     job->set_count, job->replica_count, job->partition_count, job->iterations,
+                     &fresh);
     if (record(path, &fresh, &err)) {
         result->outcome = fresh.outcome;
         result->compile_seconds = fresh.compile_seconds;

@@ -312,6 +312,13 @@ static void pass_elementwise(struct demands *demands, const struct instruction *
     case OP_GATHER:
         pass_to(demands, operand, own);
         break;
+    case OP_ALL_GATHER:
+    case OP_ALL_TO_ALL:
+    case OP_COLLECTIVE_PERMUTE:
+        if (instruction->operand_count == 1) {
+            pass_to(demands, operand, own);
+        }
+        break;
     case OP_CONCATENATE:
         for (int i = 0; i < instruction->operand_count; i++) {
             pass_to(demands, instruction->operands[i], own);
@@ -385,6 +392,18 @@ void demands_of_opcode(struct demands *demands, const struct instruction *instru
         break;
     case OP_SCATTER:
         demand_scatter(demands, instruction);
+        break;
+    case OP_RAGGED_ALL_TO_ALL:
+        /* Devices must agree on these, and each draws its own: no rows at all. */
+        for (int i = 2; i < instruction->operand_count; i++) {
+            demand_range(demand_of(demands, instruction->operands[i]), 0, 0, "rows sent");
+        }
+        break;
+    case OP_COLLECTIVE_BROADCAST:
+        if (attr_bool(instruction, ATTR_HAS_DYNAMIC_ROOT, false)) {
+            const struct instruction *root = instruction->operands[instruction->operand_count - 1];
+            demand_range(demand_of(demands, root), 0, 0, "root of collective-broadcast");
+        }
         break;
     case OP_REDUCE:
     case OP_REDUCE_WINDOW:

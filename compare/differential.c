@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare/devices.h"
 #include "compare/licence.h"
 #include "compare/tolerance.h"
 #include "hlo/base/arena.h"
@@ -14,7 +15,7 @@
 #include "hlo/module.h"
 #include "interp/interp.h"
 
-enum { TAMEST = 2, DEFAULT_SAMPLES = 4 };
+enum { TAMEST = 2, DEFAULT_SAMPLES = 4, DEVICES_MOST = 4096 };
 
 struct run {
     const struct module *module;
@@ -24,7 +25,7 @@ struct run {
     struct differential_result *result;
     struct text notes, tolerance;
     int devices;
-    int leaves;
+    int leaves; /* of one device's result */
 };
 
 static void note(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -57,12 +58,18 @@ static void release_arguments(struct differential_result *result)
     result->argument_count = 0;
 }
 
-/* The given arguments on every device, or drawn ones, each device with its own. */
+/* The given arguments, the same on every device or each device's own, or drawn ones. */
 static bool make_arguments(struct run *run, int tameness, struct error *err)
 {
     const struct differential_options *options = run->options;
     int count = run->module->entry->parameter_count;
     struct differential_result *result = run->result;
+    bool own_given = options->argument_count == run->devices * count;
+    if (options->arguments != NULL && options->argument_count != count && !own_given) {
+        return error_set(err, ERROR_INVALID_ARGUMENT,
+                         "%d arguments are given for %d parameters on %d devices",
+                         options->argument_count, count, run->devices);
+    }
     release_arguments(result);
     result->arguments =
         memory_zalloc((size_t)(run->devices * count + 1) * sizeof *result->arguments);
@@ -71,12 +78,12 @@ static bool make_arguments(struct run *run, int tameness, struct error *err)
         struct literal **own = result->arguments + device * count;
         if (options->arguments != NULL) {
             for (int i = 0; i < count; i++) {
-                own[i] = literal_retain(options->arguments[i]);
+                own[i] = literal_retain(options->arguments[own_given ? device * count + i : i]);
             }
         } else {
             struct input_options inputs = options->inputs;
             inputs.tameness = tameness;
-            inputs.seed += (uint64_t)device << 32;
+            inputs.seed += options->same_inputs ? 0 : (uint64_t)device << 32;
             if (!inputs_generate(run->module, &inputs, own, NULL, err)) {
                 return false;
             }
@@ -89,14 +96,28 @@ static bool make_arguments(struct run *run, int tameness, struct error *err)
 static void run_on(struct run *run, struct backend *backend, struct run_result *out)
 {
     run_result_finish(out);
-    backend_run(backend, run->module, run->result->arguments, run->module->entry->parameter_count,
-                run->devices, 1, out);
+    const struct differential_result *result = run->result;
+    backend_run_grid(backend, run->module, result->arguments, run->module->entry->parameter_count,
+                     run->devices, result->replica_count, result->partition_count, 1, out);
 }
 
 /* Constant outputs that change with the inputs (a broadcast scalar) are as they should be. */
 static bool moved(const struct literal *before, const struct literal *after)
 {
     return before != NULL && after != NULL && !literal_equal(before, after);
+}
+
+/* Do the outputs of every device prove nothing? */
+static bool all_vacuous(const struct run *run, const struct run_result *reference,
+                        const char **vacuous)
+{
+    for (int d = 0; d < run->devices; d++) {
+        if (!outputs_are_vacuous(run->module, reference->outputs[d], vacuous)) {
+            *vacuous = NULL;
+            return false;
+        }
+    }
+    return true;
 }
 
 /* The reference, on inputs that are drawn again as long as its outputs prove nothing. */
@@ -117,7 +138,7 @@ static bool run_reference(struct run *run, const char **vacuous)
         run_on(run, run->reference, &result->reference);
         /* Who gives the inputs knows what they are for. */
         if (run->options->arguments != NULL || result->reference.outcome != OUTCOME_PASS ||
-            !outputs_are_vacuous(run->module, result->reference.outputs[0], vacuous)) {
+            !all_vacuous(run, &result->reference, vacuous)) {
             break;
         }
         const struct literal *output = result->reference.outputs[0];
@@ -166,22 +187,24 @@ static bool is_flaky(struct run *run)
     return different > 0;
 }
 
-/* --- comparing one device --- */
+/* --- comparing --- */
+
+static struct interp_options golden_options(const struct run *run)
+{
+    return (struct interp_options){.seed = run->options->inputs.seed,
+                                   .replica_count = run->result->replica_count,
+                                   .partition_count = run->result->partition_count};
+}
 
 /* An element's own bound may be all that there is. */
-static bool derive(struct run *run, int device, const struct literal *reference,
-                   struct bound *bounds)
+static bool derive(struct run *run, const struct literal *reference, struct bound *bounds)
 {
     struct error err = {0};
-    int count = run->module->entry->parameter_count;
+    const struct differential_result *result = run->result;
     int samples =
         run->options->derived_samples > 0 ? run->options->derived_samples : DEFAULT_SAMPLES;
-    if (run->devices > 1) {
-        note(run, "no derived bounds for a run on several devices");
-        return false;
-    }
-    struct interp_options interp = {.seed = run->options->inputs.seed};
-    if (!bounds_derived(run->module, run->profile, run->result->arguments + device * count, count,
+    struct interp_options interp = golden_options(run);
+    if (!bounds_derived(run->module, run->profile, result->arguments, result->argument_count,
                         samples, run->options->inputs.seed, &interp, reference, bounds, &err)) {
         note(run, "no derived bounds: %s", err.message);
         return false;
@@ -189,27 +212,37 @@ static bool derive(struct run *run, int device, const struct literal *reference,
     return true;
 }
 
-static void initial_bounds(struct run *run, int device, const struct literal *reference,
-                           struct bound *bounds)
+static void default_bounds(struct run *run, const struct profile *profile, struct bound *bounds)
+{
+    for (int d = 0; d < run->devices; d++) {
+        text_clear(&run->tolerance);
+        bounds_default(run->module, profile, run->result->reference.outputs[d],
+                       bounds + (ptrdiff_t)d * run->leaves, &run->tolerance);
+    }
+}
+
+/* `reference` and bounds are those of all devices. */
+static void initial_bounds(struct run *run, const struct literal *reference, struct bound *bounds)
 {
     const struct differential_options *options = run->options;
+    int count = run->devices * run->leaves;
     text_clear(&run->tolerance);
     switch (options->tolerance) {
     case TOLERANCE_DEFAULT:
-        bounds_default(run->module, run->profile, reference, bounds, &run->tolerance);
+        default_bounds(run, run->profile, bounds);
         break;
     case TOLERANCE_DERIVED:
-        bounds_default(run->module, profile_find("strict"), reference, bounds, &run->tolerance);
+        default_bounds(run, profile_find("strict"), bounds);
         text_clear(&run->tolerance);
-        derive(run, device, reference, bounds);
-        for (int i = 0; i < run->leaves; i++) {
+        derive(run, reference, bounds);
+        for (int i = 0; i < count; i++) {
             bounds[i].zeros_equal = run->profile->algebra;
             bounds[i].flush_subnormals = run->profile->flush_subnormals;
         }
         text_printf(&run->tolerance, "derived, profile %s", run->profile->name);
         break;
     case TOLERANCE_XLA:
-        for (int i = 0; i < run->leaves; i++) {
+        for (int i = 0; i < count; i++) {
             bounds[i] = (struct bound){
                 .abs = options->abs_error_bound, .rel = options->rel_error_bound, .xla_rule = true};
         }
@@ -217,7 +250,7 @@ static void initial_bounds(struct run *run, int device, const struct literal *re
                     options->rel_error_bound);
         break;
     case TOLERANCE_BITS:
-        memset(bounds, 0, (size_t)run->leaves * sizeof *bounds);
+        memset(bounds, 0, (size_t)count * sizeof *bounds);
         text_append(&run->tolerance, "bit-equal");
         break;
     }
@@ -234,7 +267,7 @@ static bool has_licences(const struct run *run)
 {
     return (run->options->tolerance == TOLERANCE_DEFAULT ||
             run->options->tolerance == TOLERANCE_DERIVED) &&
-           backend_is_golden(run->reference) && run->devices == 1;
+           backend_is_golden(run->reference);
 }
 
 /* Tries the profile's licences one after the other; *reference (owned) collects the answers that
@@ -242,15 +275,15 @@ static bool has_licences(const struct run *run)
 static void try_licences(struct run *run, struct literal **reference, const struct literal *actual,
                          const struct bound *bounds)
 {
-    int count = run->module->entry->parameter_count;
-    for (int i = 0; i < licence_count && !run->result->comparison.equal; i++) {
+    const struct differential_result *result = run->result;
+    for (int i = 0; i < licence_count && !result->comparison.equal; i++) {
         if (!licences[i].allowed(run->profile)) {
             continue;
         }
         struct error err = {0};
-        struct interp_options interp = {.seed = run->options->inputs.seed};
-        struct literal *licensed =
-            licences[i].evaluate(run->module, run->result->arguments, count, &interp, &err);
+        struct interp_options interp = golden_options(run);
+        struct literal *licensed = licences[i].evaluate(run->module, result->arguments,
+                                                        result->argument_count, &interp, &err);
         if (licensed == NULL) {
             if (err.code != ERROR_NONE) {
                 note(run, "licence %s could not be evaluated: %s", licences[i].name, err.message);
@@ -272,64 +305,144 @@ static void try_licences(struct run *run, struct literal **reference, const stru
     }
 }
 
+/* The leaves of one device, numbered from 0; their array is the caller's to free. */
+static struct comparison device_comparison(const struct run *run, int device)
+{
+    const struct comparison *all = &run->result->comparison;
+    struct comparison own = {.equal = true, .leaf_count = run->leaves};
+    own.leaves = memory_zalloc((size_t)run->leaves * sizeof *own.leaves);
+    for (int i = 0; i < run->leaves && device * run->leaves + i < all->leaf_count; i++) {
+        own.leaves[i] = all->leaves[device * run->leaves + i];
+        own.leaves[i].leaf = i;
+        own.mismatches += own.leaves[i].mismatches;
+        own.unspecified += own.leaves[i].unspecified;
+        own.undecided += own.leaves[i].undecided;
+    }
+    own.equal = own.mismatches == 0;
+    return own;
+}
+
+static void fill_verdicts(struct run *run)
+{
+    struct differential_result *result = run->result;
+    result->devices = memory_zalloc((size_t)run->devices * sizeof *result->devices);
+    for (int d = 0; d < run->devices; d++) {
+        struct comparison own = device_comparison(run, d);
+        struct device_verdict *verdict = &result->devices[d];
+        *verdict = (struct device_verdict){
+            .replica = d / result->partition_count,
+            .partition = d % result->partition_count,
+            .outcome = !own.equal          ? OUTCOME_MISMATCH
+                       : own.undecided > 0 ? OUTCOME_INCONCLUSIVE
+                                           : OUTCOME_PASS,
+            .mismatches = own.mismatches,
+            .unspecified = own.unspecified,
+            .undecided = own.undecided,
+        };
+        for (int i = 0; i < run->leaves; i++) {
+            verdict->elements += own.leaves[i].elements;
+            verdict->largest_ulps = fmax(verdict->largest_ulps, own.leaves[i].largest_ulps);
+        }
+        free(own.leaves);
+    }
+}
+
+/* The first device with an outcome, −1 if there is none; *count of them. */
+static int first_device(const struct run *run, enum outcome outcome, int *count)
+{
+    int first = -1;
+    *count = 0;
+    for (int d = run->devices - 1; d >= 0; d--) {
+        if (run->result->devices[d].outcome == outcome) {
+            first = d;
+            ++*count;
+        }
+    }
+    return first;
+}
+
+/* Names a device where there are several: "replica 1, partition 0". */
+static void name_device(const struct run *run, int device, struct text *out)
+{
+    const struct device_verdict *verdict = &run->result->devices[device];
+    text_printf(out, "replica %d, partition %d", verdict->replica, verdict->partition);
+}
+
+/* `reference` and `actual` are those of all devices: the first device that differs is shown. */
 static void show(struct run *run, const struct literal *reference, const struct literal *actual,
                  int device)
 {
     struct text picture;
     text_init(&picture);
+    struct comparison own = device_comparison(run, device);
     if (run->devices > 1) {
-        text_printf(&picture, "device %d: ", device);
+        name_device(run, device, &picture);
+        text_append(&picture, ": ");
+        reference = reference->elements[device];
+        actual = actual->elements[device];
     }
-    comparison_print(&run->result->comparison, reference, actual, &picture);
+    comparison_print(&own, reference, actual, &picture);
+    free(own.leaves);
     free(run->result->picture);
     run->result->picture = text_take(&picture);
     text_finish(&picture);
 }
 
-/* Judges one device; true on PASS. */
-static bool judge_device(struct run *run, int device)
+static void conclude_compared(struct run *run, const struct literal *reference,
+                              const struct literal *actual)
+{
+    const struct comparison *comparison = &run->result->comparison;
+    struct text message;
+    int count, device = first_device(run, OUTCOME_MISMATCH, &count);
+    text_init(&message);
+    if (device >= 0) {
+        text_printf(&message, "%lld elements differ", (long long)comparison->mismatches);
+        if (run->devices > 1) {
+            text_printf(&message, " on %d of %d devices", count, run->devices);
+        }
+        conclude(run, OUTCOME_MISMATCH, message.data);
+        show(run, reference, actual, device);
+    } else if (first_device(run, OUTCOME_INCONCLUSIVE, &count) >= 0) {
+        text_printf(&message,
+                    "%lld elements are ill-conditioned: the golden itself moves as much under "
+                    "allowed roundings",
+                    (long long)comparison->undecided);
+        if (run->devices > 1) {
+            text_printf(&message, " (on %d of %d devices)", count, run->devices);
+        }
+        conclude(run, OUTCOME_INCONCLUSIVE, message.data);
+    }
+    text_finish(&message);
+}
+
+/* Compares the results of all devices. */
+static void judge_devices(struct run *run)
 {
     struct differential_result *result = run->result;
-    const struct literal *golden = result->reference.outputs[device];
-    const struct literal *actual = result->actual.outputs[device];
-    struct bound *bounds = memory_zalloc((size_t)run->leaves * sizeof *bounds);
-    bounds_finish(result->bounds, run->leaves);
+    struct literal *reference = devices_join(result->reference.outputs, run->devices);
+    struct literal *actual = devices_join(result->actual.outputs, run->devices);
+    size_t leaves = (size_t)run->leaves * (size_t)run->devices;
+    struct bound *bounds = memory_zalloc(leaves * sizeof *bounds);
     result->bounds = bounds;
-    initial_bounds(run, device, golden, bounds);
-    compare_again(run, golden, actual, bounds);
-    struct literal *reference = literal_retain(golden);
+    initial_bounds(run, reference, bounds);
+    compare_again(run, reference, actual, bounds);
     if (!result->comparison.equal && has_licences(run)) {
+        struct literal *golden = literal_retain(reference);
         try_licences(run, &reference, actual, bounds);
         if (!result->comparison.equal && run->options->tolerance == TOLERANCE_DEFAULT &&
-            run->profile->ulp_scale > 0 && derive(run, device, golden, bounds)) {
+            run->profile->ulp_scale > 0 && derive(run, golden, bounds)) {
             compare_again(run, reference, actual, bounds);
             if (result->comparison.equal) {
                 note(run, "beyond the default tolerance, within the golden's own spread under "
                           "allowed roundings");
             }
         }
+        literal_release(golden);
     }
-    const struct comparison *comparison = &result->comparison;
-    bool pass = comparison->equal && comparison->undecided == 0;
-    if (!comparison->equal) {
-        struct text message;
-        text_init(&message);
-        text_printf(&message, "%lld elements differ", (long long)comparison->mismatches);
-        conclude(run, OUTCOME_MISMATCH, message.data);
-        text_finish(&message);
-        show(run, reference, actual, device);
-    } else if (!pass) {
-        struct text message;
-        text_init(&message);
-        text_printf(&message,
-                    "%lld elements are ill-conditioned: the golden itself moves as much under "
-                    "allowed roundings",
-                    (long long)comparison->undecided);
-        conclude(run, OUTCOME_INCONCLUSIVE, message.data);
-        text_finish(&message);
-    }
+    fill_verdicts(run);
+    conclude_compared(run, reference, actual);
     literal_release(reference);
-    return pass;
+    literal_release(actual);
 }
 
 static void judge(struct run *run, const char *vacuous)
@@ -345,20 +458,30 @@ static void judge(struct run *run, const char *vacuous)
         text_finish(&message);
         return;
     }
-    for (int device = 0; device < run->devices; device++) {
-        if (!judge_device(run, device)) {
-            return;
-        }
-    }
-    if (vacuous != NULL) {
+    judge_devices(run);
+    if (result->outcome == OUTCOME_PASS && vacuous != NULL) {
         conclude(run, OUTCOME_VACUOUS, vacuous);
     }
 }
 
-static int device_count(const struct module *module)
+/* The count asked for, else the module's own. */
+static int count_of(int asked, int64_t own)
 {
-    int64_t count = module->config.replica_count * module->config.partition_count;
-    return count < 1 ? 1 : count > 4096 ? 4096 : (int)count;
+    return asked > 0 ? asked : own < 1 ? 1 : own > DEVICES_MOST ? DEVICES_MOST : (int)own;
+}
+
+/* What makes a backend wait for a host that feeds it or takes from it, which nobody does here. */
+static const struct instruction *find_host_feed(const struct module *module)
+{
+    for (int c = 0; c < module->count; c++) {
+        for (int i = 0; i < module->computations[c]->count; i++) {
+            const struct instruction *instruction = module->computations[c]->instructions[i];
+            if (instruction->opcode == OP_INFEED || instruction->opcode == OP_OUTFEED) {
+                return instruction;
+            }
+        }
+    }
+    return NULL;
 }
 
 void differential_run(const struct module *module, struct backend *backend,
@@ -373,12 +496,15 @@ void differential_run(const struct module *module, struct backend *backend,
         .options = options,
         .profile = options->profile != NULL ? options->profile : profile_for(backend_uri(backend)),
         .result = result,
-        .devices = device_count(module),
         .leaves = shape_leaves(module->entry->root->shape),
     };
     text_init(&run.notes);
     text_init(&run.tolerance);
     result->seed = options->inputs.seed;
+    result->replica_count = count_of(options->replica_count, module->config.replica_count);
+    result->partition_count = count_of(options->partition_count, module->config.partition_count);
+    run.devices = result->replica_count * result->partition_count;
+    result->device_count = run.devices;
     result->outcome = OUTCOME_PASS;
     result->message = memory_strdup("");
     result->picture = memory_strdup("");
@@ -386,7 +512,17 @@ void differential_run(const struct module *module, struct backend *backend,
         note(&run, "%d elided constants are filled in", module->elided_count);
     }
     const char *vacuous = NULL;
-    if (run_reference(&run, &vacuous)) {
+    const struct instruction *host_feed = find_host_feed(module);
+    if (run.devices > DEVICES_MOST) {
+        conclude(&run, OUTCOME_UNSUPPORTED, "too many devices");
+    } else if (host_feed != NULL) {
+        struct text message;
+        text_init(&message);
+        text_printf(&message, "%s (%s): the backend would wait for the host", host_feed->name,
+                    opcode_text(host_feed->opcode));
+        conclude(&run, OUTCOME_UNSUPPORTED, message.data);
+        text_finish(&message);
+    } else if (run_reference(&run, &vacuous)) {
         run_on(&run, backend, &result->actual);
         if (options->repeat > 1 && is_flaky(&run)) {
             conclude(&run, OUTCOME_FLAKY, "the backend's answers differ from run to run");
@@ -407,6 +543,7 @@ void differential_result_finish(struct differential_result *result)
     bounds_finish(result->bounds, result->comparison.leaf_count);
     comparison_finish(&result->comparison);
     release_arguments(result);
+    free(result->devices);
     run_result_finish(&result->actual);
     run_result_finish(&result->reference);
     free(result->message);

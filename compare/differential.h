@@ -22,13 +22,25 @@ enum tolerance_kind {
 
 struct differential_options {
     struct input_options inputs;
-    struct literal *const *arguments; /* given inputs, or NULL */
+    /* Given inputs, or NULL: one per parameter (every device gets the same), or one per device and
+     * parameter (arguments[device * parameters + i]). */
+    struct literal *const *arguments;
     int argument_count;
+    int replica_count, partition_count; /* devices; 0 = as the module's header says */
+    bool same_inputs;                   /* every device draws the same inputs */
     enum tolerance_kind tolerance;
     double abs_error_bound, rel_error_bound; /* TOLERANCE_XLA */
     const struct profile *profile;           /* NULL: by the backend's URI */
     int derived_samples;                     /* golden evaluations for spreads; 0 = 4 */
     int repeat; /* runs on the backend; differing ones are FLAKY; 0 = 1 */
+};
+
+/* What became of one device of several. */
+struct device_verdict {
+    int replica, partition;
+    enum outcome outcome; /* PASS, MISMATCH or INCONCLUSIVE */
+    int64_t elements, mismatches, unspecified, undecided;
+    double largest_ulps;
 };
 
 struct differential_result {
@@ -38,11 +50,14 @@ struct differential_result {
     char *notes;   /* one line each: licences used, inputs redrawn, elided constants … */
     uint64_t seed;
     int tameness;
+    int replica_count, partition_count, device_count;
+    struct device_verdict *devices; /* [device_count] if results were compared, else NULL */
+    /* Of all devices' results as one (devices.h): leaves of device d follow those of d − 1. */
     struct comparison comparison;
     struct bound *bounds; /* per leaf, as applied */
     char *tolerance_text; /* what the tolerance was */
     struct run_result actual, reference;
-    struct literal **arguments; /* those used; owned */
+    struct literal **arguments; /* those used, of all devices; owned */
     int argument_count;
 };
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare/devices.h"
 #include "compare/profile.h"
 #include "compare/rewrite.h"
 #include "hlo/base/arena.h"
@@ -106,7 +107,7 @@ static struct literal *flush_and_evaluate(const struct module *module, bool ever
     }
     struct literal *result = NULL;
     if (err->code == ERROR_NONE) {
-        result = interp_evaluate(module, flushed, argument_count, &options, err);
+        result = devices_evaluate(module, flushed, argument_count, &options, err);
     }
     for (int i = 0; i < argument_count; i++) {
         literal_release(flushed[i]);
@@ -145,7 +146,7 @@ static struct literal *evaluate_rewritten(const struct module *module, rewrite_f
     if (copy == NULL) {
         return NULL;
     }
-    struct literal *result = interp_evaluate(copy, arguments, argument_count, interp, err);
+    struct literal *result = devices_evaluate(copy, arguments, argument_count, interp, err);
     module_destroy(copy);
     return result;
 }

@@ -25,7 +25,8 @@ struct licence {
     const char *name;
     bool (*allowed)(const struct profile *profile);
     /* The golden under the licence; NULL with *err unset when the licence changes nothing in this
-     * module, NULL with *err set when it cannot be evaluated. */
+     * module, NULL with *err set when it cannot be evaluated. On several devices (interp tells)
+     * arguments and result are those of all (devices.h). */
     struct literal *(*evaluate)(const struct module *module, struct literal *const *arguments,
                                 int argument_count, const struct interp_options *interp,
                                 struct error *err);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare/devices.h"
 #include "compare/tolerance.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
@@ -203,7 +204,7 @@ static struct literal *sample(const struct module *module, struct literal *const
     options.noise = add_noise;
     options.cancelled = pass_cancelled;
     options.context = monte_carlo;
-    return interp_evaluate(module, arguments, argument_count, &options, err);
+    return devices_evaluate(module, arguments, argument_count, &options, err);
 }
 
 bool bounds_derived(const struct module *module, const struct profile *profile,

@@ -190,6 +190,28 @@ static int64_t dot_terms(const struct instruction *instruction)
     return terms;
 }
 
+/* Devices in the largest group of a collective. Where neither groups nor the header say, the grid
+ * is given from outside: many. */
+static int64_t participants(const struct instruction *instruction)
+{
+    const struct module_config *config = &instruction->parent->module->config;
+    const struct groups *groups = attr_groups(instruction);
+    int64_t largest = 0;
+    if (groups != NULL && groups->form == GROUPS_IOTA) {
+        largest = groups->group_size;
+    } else if (groups != NULL && groups->form == GROUPS_LIST) {
+        for (int i = 0; i < groups->list.count; i++) {
+            int64_t count = groups->list.lists[i].count;
+            largest = count > largest ? count : largest;
+        }
+    }
+    /* Ids of replicas stand for all their partitions. */
+    bool flattened = attr_bool(instruction, ATTR_USE_GLOBAL_DEVICE_IDS, false);
+    largest *= flattened ? 1 : config->partition_count;
+    int64_t all = config->replica_count * config->partition_count;
+    return largest > 0 ? largest : all > 1 ? all : 64;
+}
+
 static int64_t summed(const struct instruction *instruction)
 {
     switch (instruction->opcode) {
@@ -225,7 +247,9 @@ static int64_t summed(const struct instruction *instruction)
     case OP_ALL_REDUCE:
     case OP_ALL_REDUCE_START:
     case OP_REDUCE_SCATTER:
-        return 8;
+        return instruction->called_count > 0 && reducer_rounds(instruction->called[0])
+                   ? participants(instruction)
+                   : 0;
     case OP_BATCH_NORM_TRAINING:
     case OP_BATCH_NORM_GRAD: {
         int64_t features = instruction->operands[0]

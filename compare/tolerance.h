@@ -34,7 +34,8 @@ void bounds_default(const struct module *module, const struct profile *profile,
  * arithmetic; D. S. Parker, "Monte Carlo Arithmetic", UCLA CSD-970002, 1997) and the same
  * arguments. An element's bound is 8 × its largest deviation (for types of 8 bits and fewer, that
  * deviation and one step), and a step at least where anything in its leaf moved; infinite (NaN for
- * integers) where the golden itself does not know. */
+ * integers) where the golden itself does not know. On several devices (interp tells) arguments,
+ * reference and bounds are those of all (devices.h). */
 bool bounds_derived(const struct module *module, const struct profile *profile,
                     struct literal *const *arguments, int argument_count, int samples,
                     uint64_t seed, const struct interp_options *interp,

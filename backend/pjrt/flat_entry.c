@@ -4,6 +4,7 @@
 
 #include "backend/pjrt/pjrt.h"
 #include "hlo/module.h"
+#include "hlo/sharding.h"
 
 static bool is_nested(const struct shape *shape)
 {
@@ -40,6 +41,8 @@ struct builder {
     struct computation *computation;
     struct module *module;
     int64_t next_parameter;
+    const struct sharding *sharding; /* of the old parameter, and the next of its leaves */
+    int leaf;
     struct instruction **leaves; /* of the result */
     size_t leaf_count, leaf_capacity;
 };
@@ -53,15 +56,25 @@ static struct instruction *add(struct builder *builder, const char *what, enum o
     return instruction_add(builder->computation, name, opcode, shape, count, operands);
 }
 
+static void set_sharding(struct instruction *instruction, const struct sharding *sharding)
+{
+    if (sharding != NULL) {
+        instruction_set_attr(instruction,
+                             (struct attr){.key = ATTR_SHARDING, .sharding = sharding});
+    }
+}
+
 /* A value of the shape, made of new parameters. */
 static struct instruction *add_parameters(struct builder *builder, const struct shape *shape)
 {
     if (shape->type == TYPE_TOKEN) {
+        builder->leaf++;
         return add(builder, "token", OP_AFTER_ALL, shape, 0, NULL);
     }
     if (!shape_is_tuple(shape)) {
         struct instruction *parameter = add(builder, "parameter", OP_PARAMETER, shape, 0, NULL);
         parameter->number = builder->next_parameter++;
+        set_sharding(parameter, sharding_leaf(builder->sharding, builder->leaf++));
         return parameter;
     }
     struct instruction **elements =
@@ -97,6 +110,8 @@ bool module_flatten_entry(struct module *module, struct error *err)
     struct instruction **arguments =
         arena_array(&module->arena, (size_t)old->parameter_count + 1, sizeof(*arguments));
     for (int i = 0; i < old->parameter_count; i++) {
+        builder.sharding = attr_sharding(old->parameters[i]);
+        builder.leaf = 0;
         arguments[i] = add_parameters(&builder, module_parameter_shape(module, i));
     }
     struct instruction *call = add(&builder, "call", OP_CALL, module_result_shape(module),
@@ -115,6 +130,7 @@ bool module_flatten_entry(struct module *module, struct error *err)
     } else {
         builder.computation->root = call;
     }
+    set_sharding(builder.computation->root, attr_sharding(old->root));
     free(builder.leaves);
     /* What named the old parameters by number is left out; none of it changes values. */
     struct module_config *config = &module->config;

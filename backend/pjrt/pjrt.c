@@ -16,6 +16,7 @@
 #include "hlo/module.h"
 #include "hlo/proto/compile_options.h"
 #include "hlo/proto/proto_format.h"
+#include "hlo/shardy.h"
 
 struct pjrt_state {
     pthread_mutex_t lock; /* one request at a time */
@@ -165,19 +166,23 @@ static bool ensure_open(struct backend *backend, int devices, enum outcome *outc
 
 /* --- running --- */
 
-/* A copy of the module whose entry PJRT can take. */
-static struct module *make_flat(const struct module *module, struct error *err)
+/* A copy of the module with an entry that PJRT can take, and marked for the partitioner. */
+static struct module *make_copy(const struct module *module, bool flat_entry, bool mark_manual,
+                                struct error *err)
 {
     size_t size;
     void *bytes = proto_write_module(module, PROTO_MODULE, &size, err);
-    struct module *flat =
+    struct module *copy =
         bytes ? proto_read_module(bytes, size, module->name, NULL, NULL, err) : NULL;
     free(bytes);
-    if (flat && !module_flatten_entry(flat, err)) {
-        module_destroy(flat);
+    if (copy && flat_entry && !module_flatten_entry(copy, err)) {
+        module_destroy(copy);
         return NULL;
     }
-    return flat;
+    if (copy && mark_manual) {
+        module_mark_manual(copy);
+    }
+    return copy;
 }
 
 /* Does an array in the shape lie otherwise than row-major? */
@@ -205,7 +210,7 @@ static bool keeps_layouts(const struct backend *backend, const struct module *mo
     return ordered && (backend->options.run_backend_only || !module->config.is_scheduled);
 }
 
-/* `module` is what is sent: the job's or its flat copy. */
+/* `module` is what is sent: the job's or its copy. */
 static void *write_options(const struct backend *backend, const struct backend_job *job,
                            const struct module *module, size_t *size, struct error *err)
 {
@@ -227,6 +232,9 @@ static void *write_options(const struct backend *backend, const struct backend_j
         .partition_count = job->partition_count,
         .device_ids = state->device_ids,
         .use_spmd_partitioning = config->use_spmd_partitioning,
+        .propagate_to_parameters = module->config.propagate_to_parameters,
+        .propagate_to_output = module->config.propagate_to_output,
+        .use_shardy_partitioner = module_uses_shardy(module),
         .run_backend_only = backend->options.run_backend_only,
         .alias_passthrough_params = config->alias_passthrough_params,
         .tupled_parameter = parameters == 1 && shape_is_tuple(shapes[0]),
@@ -250,24 +258,31 @@ static bool write_request(const struct backend *backend, const struct backend_jo
     const struct pjrt_state *state = backend->state;
     struct error err = {0};
     size_t module_size = 0, options_size = 0;
-    bool is_flat = module_needs_flat_entry(job->module);
-    struct module *flat = is_flat ? make_flat(job->module, &err) : NULL;
-    const struct module *sent = is_flat ? flat : job->module;
+    bool flat = module_needs_flat_entry(job->module);
+    bool partitions = job->pieces || job->compile_only; /* the backend shall */
+    bool manual = job->partition_count > 1 && !partitions && module_is_partitioned(job->module);
+    struct module *copy = flat || manual ? make_copy(job->module, flat, manual, &err) : NULL;
+    const struct module *sent = flat || manual ? copy : job->module;
     *module = sent ? proto_write_module(sent, PROTO_MODULE, &module_size, &err) : NULL;
     *options = *module ? write_options(backend, job, sent, &options_size, &err) : NULL;
-    module_destroy(flat);
+    module_destroy(copy);
     if (!*options) {
         error_print(&err, message);
         return false;
     }
     parcel_put_blob(writer, *module, module_size);
     parcel_put_blob(writer, *options, options_size);
-    parcel_put_int(writer, job->iterations);
+    parcel_put_int(writer, job->compile_only ? 0 : job->iterations);
     parcel_put_int(writer,
                    job->module->config.alias_count > 0 || job->module->config.donor_count > 0);
     parcel_put_int(writer, job->device_count);
     for (int i = 0; i < job->device_count; i++) {
         parcel_put_int(writer, state->device_ids[i]);
+    }
+    if (job->compile_only) {
+        parcel_put_int(writer, 0);
+        parcel_put_int(writer, 0);
+        return true;
     }
     return arguments_write(job, keeps_layouts(backend, job->module), writer, message);
 }
@@ -287,7 +302,8 @@ static void read_reply(const struct backend_job *job, struct parcel_reader *repl
         text_append(message, "the worker's reply is cut short");
         return;
     }
-    if (result->outcome == OUTCOME_PASS && !outputs_read(job, reply, result, &err)) {
+    if (result->outcome == OUTCOME_PASS && !job->compile_only &&
+        !outputs_read(job, reply, result, &err)) {
         result->outcome = err.code == ERROR_RESOURCE_EXHAUSTED ? OUTCOME_OOM
                           : err.code == ERROR_UNIMPLEMENTED    ? OUTCOME_UNSUPPORTED
                                                                : OUTCOME_RUNTIME_ERROR;
@@ -390,6 +406,7 @@ static bool pjrt_describe(struct backend *backend, struct text *json, struct err
 }
 
 const struct backend_impl backend_cpu = {
+    .compiles = true,
     .open = cpu_open,
     .run = pjrt_run,
     .describe = pjrt_describe,
@@ -397,6 +414,7 @@ const struct backend_impl backend_cpu = {
 };
 
 const struct backend_impl backend_pjrt = {
+    .compiles = true,
     .open = pjrt_open,
     .run = pjrt_run,
     .describe = pjrt_describe,

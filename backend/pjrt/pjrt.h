@@ -23,6 +23,16 @@ bool module_needs_flat_entry(const struct module *module);
 /* Gives the module an entry that takes the leaves of the parameters, calls the old entry, and gives
  * the leaves of its result. A token among the parameters is made there. */
 bool module_flatten_entry(struct module *module, struct error *err);
+/* XLA's compilers run the partitioner whenever there are several partitions. It leaves alone what
+ * is marked as manual, as its own output must be when it is compiled again: without marks it would
+ * refuse partition-id and take collectives for those of a whole program. Starts and dones become
+ * the operations they are halves of (but for async-start …), which is what XLA's CPU makes of them.
+ * Source: xla/tools/multihost_hlo_runner/functional_hlo_runner.cc (an already partitioned module).
+ */
+void module_mark_manual(struct module *module);
+/* Is the module the partitioner's output (or needs it none)? Its parameters may have kept their
+ * shardings, but it knows partitions without being marked as manual, or has no shardings at all. */
+bool module_is_partitioned(const struct module *module);
 /* Writes arguments into a request: counts, then each leaf, in the layout of its parameter if
  * `keep_layouts`. The literals are borrowed until the
  * request is sent. False with words when a leaf cannot be passed. */

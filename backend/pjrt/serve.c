@@ -91,8 +91,8 @@ struct run {
     size_t device_count, argument_count, set_count;
     int64_t *device_ids;     /* [device]: ids in the order of the device assignment */
     struct array *arguments; /* [set][argument] */
-    int64_t iterations;
-    bool donates; /* arguments are used up by an execution */
+    int64_t iterations;      /* 0: compile only */
+    bool donates;            /* arguments are used up by an execution */
     const void *module, *options;
     size_t module_size, options_size;
     /* the run */
@@ -494,7 +494,12 @@ static void serve_run(struct parcel_reader *reader, struct parcel_writer *writer
     if (ready) {
         make_buffer_lists(&run);
     }
-    bool passed = ready && execute(&run, &failure) && fetch_outputs(&run, &failure);
+    bool passed = ready;
+    if (run.iterations > 0) {
+        passed = ready && execute(&run, &failure) && fetch_outputs(&run, &failure);
+    } else {
+        run.output_count = 0;
+    }
     if (passed && run.executable != kept.executable) {
         kept_set(&run);
     }

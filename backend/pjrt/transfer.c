@@ -255,7 +255,8 @@ static struct literal *read_value(struct parcel_reader *reader, const struct sha
 bool outputs_read(const struct backend_job *job, struct parcel_reader *reader,
                   struct run_result *result, struct error *err)
 {
-    const struct shape *shape = module_result_shape(job->module);
+    const struct shape *shape =
+        job->pieces ? job->pieces->result_shape : module_result_shape(job->module);
     int64_t count = parcel_get_int(reader);
     if (count != shape_leaves(shape)) {
         return error_set(err, ERROR_INTERNAL, "the plugin gave %lld outputs for %s",

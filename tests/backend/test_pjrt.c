@@ -287,6 +287,36 @@ START_TEST(devices_are_numbered_replica_major)
 }
 END_TEST
 
+/* What was partitioned already is not partitioned again: partition-id, groups of partitions, and
+ * starts keep their meaning. */
+START_TEST(partitioned_modules_stay_as_they_are)
+{
+    expect_on("cpu:",
+              "HloModule m, num_partitions=2\n"
+              "add { a = u32[] parameter(0) b = u32[] parameter(1) ROOT s = u32[] add(a, b) }\n"
+              "ENTRY e { x = u32[2] parameter(0) p = u32[] partition-id()\n"
+              "b = u32[2] broadcast(p), dimensions={} y = u32[2] add(x, b)\n"
+              "s = u32[2] all-reduce-start(y), channel_id=1, replica_groups={{0,1}}, "
+              "use_global_device_ids=true, to_apply=add\n"
+              "g = (u32[2], u32[4]) all-gather-start(y), channel_id=2, replica_groups={{1,0}}, "
+              "use_global_device_ids=true, dimensions={0}\n"
+              "c = (u32[2], u32[2]) collective-permute-start(y), channel_id=3, "
+              "source_target_pairs={{0,1}}\n"
+              "sd = u32[2] all-reduce-done(s) gd = u32[4] all-gather-done(g)\n"
+              "cd = u32[2] collective-permute-done(c)\n"
+              "ROOT r = u32[8] concatenate(sd, gd, cd), dimensions={0} }",
+              LIST("{1, 2}", "{10, 20}"), 2,
+              LIST("{12, 23, 11, 21, 1, 2, 0, 0}", "{12, 23, 11, 21, 1, 2, 1, 2}"));
+    expect_on(
+        "cpu:",
+        "HloModule m, num_partitions=2\n"
+        "ENTRY e { x = (s32[2], s32[]) parameter(0) y = s32[2] get-tuple-element(x), index=0\n"
+        "ROOT r = s32[2] all-to-all(y), channel_id=1, replica_groups={{0,1}}, "
+        "dimensions={0} }",
+        LIST("({1, 2}, 0)", "({10, 20}, 0)"), 2, LIST("{1, 10}", "{2, 20}"));
+}
+END_TEST
+
 START_TEST(too_many_devices_are_unsupported)
 {
     char text[1024];
@@ -574,6 +604,7 @@ int main(int argc, char **argv)
     tcase_add_test(test_case, layouts);
     tcase_add_test(test_case, devices);
     tcase_add_test(test_case, devices_are_numbered_replica_major);
+    tcase_add_test(test_case, partitioned_modules_stay_as_they_are);
     tcase_add_test(test_case, too_many_devices_are_unsupported);
     tcase_add_test(test_case, flags);
     tcase_add_test(test_case, flags_of_every_type_and_wrong_ones);
