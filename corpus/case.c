@@ -144,27 +144,55 @@ void case_header_finish(struct case_header *header)
     memset(header, 0, sizeof *header);
 }
 
+static bool check_leaves(const struct case_header *header, int first, const struct literal *result,
+                         struct text *picture)
+{
+    bool ok = true;
+    for (int i = 0; i < shape_leaves(result->shape); i++) {
+        struct bound bound = {.ulps = header->ulps, .abs = header->abs};
+        struct comparison comparison;
+        const struct literal *expected = header->expected[first + i];
+        const struct literal *actual = literal_leaf(result, i);
+        literal_compare(expected, actual, &bound, &comparison);
+        if (!comparison.equal) {
+            ok = false;
+            text_printf(picture, "output %d: ", i);
+            comparison_print(&comparison, expected, actual, picture);
+        }
+        comparison_finish(&comparison);
+    }
+    return ok;
+}
+
 bool case_header_check(const struct case_header *header, const struct literal *result,
                        struct text *picture)
 {
-    int leaves = shape_leaves(result->shape);
-    if (leaves != header->expected_count) {
-        text_printf(picture, "the result has %d outputs, %d are expected\n", leaves,
+    struct literal *results = (struct literal *)result;
+    return case_header_check_devices(header, &results, 1, picture);
+}
+
+bool case_header_check_devices(const struct case_header *header, struct literal *const *results,
+                               int count, struct text *picture)
+{
+    int leaves = shape_leaves(results[0]->shape);
+    bool shared = header->expected_count == leaves;
+    if (!shared && header->expected_count != leaves * count) {
+        text_printf(picture, "the result has %d outputs, %d are expected\n", leaves * count,
                     header->expected_count);
         return false;
     }
     bool ok = true;
-    for (int i = 0; i < leaves; i++) {
-        struct bound bound = {.ulps = header->ulps, .abs = header->abs};
-        struct comparison comparison;
-        const struct literal *actual = literal_leaf(result, i);
-        literal_compare(header->expected[i], actual, &bound, &comparison);
-        if (!comparison.equal) {
+    for (int d = 0; d < count; d++) {
+        struct text own;
+        text_init(&own);
+        if (!check_leaves(header, shared ? 0 : d * leaves, results[d], &own)) {
             ok = false;
-            text_printf(picture, "output %d: ", i);
-            comparison_print(&comparison, header->expected[i], actual, picture);
+            if (count > 1) {
+                text_printf(picture, "device %d, ", d);
+            }
+            text_append(picture, own.data);
         }
-        comparison_finish(&comparison);
+        text_finish(&own);
     }
     return ok;
 }

@@ -3,6 +3,7 @@
  *   //@ case NAME
  *   //@ arg SHAPE LITERAL        one line per entry parameter, in order
  *   //@ expect SHAPE LITERAL     one line per output leaf, in order
+ *                                (arg and expect, on several devices: for all, or one per device)
  *   //@ compare bits             bit-equal but for NaN payloads (the default)
  *   //@ compare ulp N            within N units in the last place
  *   //@ compare abs X            within X
@@ -34,5 +35,9 @@ void case_header_finish(struct case_header *header);
 struct text;
 bool case_header_check(const struct case_header *header, const struct literal *result,
                        struct text *picture);
+/* The same for the results of several devices: as many expected leaves as one has are those of
+ * each, otherwise they are those of all in order. */
+bool case_header_check_devices(const struct case_header *header, struct literal *const *results,
+                               int count, struct text *picture);
 
 #endif

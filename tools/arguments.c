@@ -31,17 +31,17 @@ static void copy_list(struct arguments *arguments, enum argument_source source, 
 static bool check(const struct module *module, const struct arguments *arguments, struct error *err)
 {
     int wanted = module->entry->parameter_count;
-    if (arguments->count != wanted) {
+    if (wanted == 0 ? arguments->count > 0 : arguments->count % wanted != 0) {
         return error_set(err, ERROR_INVALID_ARGUMENT,
                          "%s takes %d arguments, but %d are given (%s)", module->name, wanted,
                          arguments->count, argument_source_text(arguments->source));
     }
-    for (int i = 0; i < wanted; i++) {
-        const struct shape *parameter = shape_static(module->entry->parameters[i]->shape);
+    for (int i = 0; i < arguments->count; i++) {
+        const struct shape *parameter = shape_static(module->entry->parameters[i % wanted]->shape);
         const struct shape *given = shape_static(arguments->literals[i]->shape);
         if (!shape_compatible(parameter, given)) {
-            return error_set(err, ERROR_INVALID_ARGUMENT, "parameter %d is %s, but %s is given", i,
-                             shape_text(parameter), shape_text(given));
+            return error_set(err, ERROR_INVALID_ARGUMENT, "parameter %d is %s, but %s is given",
+                             i % wanted, shape_text(parameter), shape_text(given));
         }
     }
     return true;
@@ -84,17 +84,17 @@ static bool from_files(const struct module *module, const struct string_list *fi
         return arguments->count == 0 || check(module, arguments, err);
     }
     int wanted = module->entry->parameter_count;
-    if ((size_t)wanted != files->count) {
+    if (wanted == 0 || files->count % (size_t)wanted != 0) {
         return error_set(err, ERROR_INVALID_ARGUMENT,
                          "%s takes %d arguments, but %zu input files "
                          "are given",
                          module->name, wanted, files->count);
     }
     arguments->source = ARGUMENTS_FILES;
-    arguments->literals = memory_zalloc((size_t)wanted * sizeof *arguments->literals);
-    for (int i = 0; i < wanted; i++) {
-        arguments->literals[i] =
-            literal_load(files->items[i], module->entry->parameters[i]->shape, err);
+    arguments->literals = memory_zalloc(files->count * sizeof *arguments->literals);
+    for (size_t i = 0; i < files->count; i++) {
+        const struct shape *shape = module->entry->parameters[i % (size_t)wanted]->shape;
+        arguments->literals[i] = literal_load(files->items[i], shape, err);
         if (arguments->literals[i] == NULL) {
             return error_prefix(err, "%s", files->items[i]);
         }
@@ -123,6 +123,27 @@ bool arguments_find(const struct loaded_module *part, const struct case_header *
         arguments_finish(arguments);
     }
     return ok;
+}
+
+bool arguments_spread(struct arguments *arguments, int parameter_count, int devices,
+                      struct error *err)
+{
+    int wanted = parameter_count * devices;
+    if (arguments->count == wanted) {
+        return true;
+    }
+    if (arguments->count != parameter_count) {
+        return error_set(err, ERROR_INVALID_ARGUMENT,
+                         "%d arguments are given for %d parameters on %d devices", arguments->count,
+                         parameter_count, devices);
+    }
+    arguments->literals =
+        memory_realloc(arguments->literals, (size_t)wanted * sizeof *arguments->literals);
+    for (int i = parameter_count; i < wanted; i++) {
+        arguments->literals[i] = literal_retain(arguments->literals[i - parameter_count]);
+    }
+    arguments->count = wanted;
+    return true;
 }
 
 void arguments_finish(struct arguments *arguments)

@@ -72,7 +72,8 @@ static void judge(struct gate *gate, const struct manifest *manifest, const stru
                 test->name, backend, (long long)seed);
     bool good = as_expected(gate, test, backend, result->outcome, &line);
     if (header->expected_count > 0 && result->reference.outcome == OUTCOME_PASS &&
-        !case_header_check(header, result->reference.outputs[0], &details)) {
+        !case_header_check_devices(header, result->reference.outputs, result->device_count,
+                                   &details)) {
         text_append(&line, "  the golden differs from the //@ expect lines");
         good = false;
     }

@@ -16,8 +16,11 @@ struct words {
     struct string_list flags; /* --option NAME=VALUE */
     size_t memory, worker_memory;
     double abs, rel;
+    int64_t replicas, partitions;
     bool help;
 };
+
+enum { DEVICES_MOST = 4096 };
 
 static const struct {
     const char *name;
@@ -58,6 +61,19 @@ static bool set_profile(const struct words *words, struct run_options *options)
                 words->profile);
         return false;
     }
+    return true;
+}
+
+static bool set_devices(const struct words *words, struct run_options *options)
+{
+    if (words->replicas < 0 || words->partitions < 0 || words->replicas > DEVICES_MOST ||
+        words->partitions > DEVICES_MOST || words->replicas * words->partitions > DEVICES_MOST) {
+        fprintf(stderr, "referee: --replicas and --partitions take 1 to %d devices together\n",
+                DEVICES_MOST);
+        return false;
+    }
+    options->differential.replica_count = (int)words->replicas;
+    options->differential.partition_count = (int)words->partitions;
     return true;
 }
 
@@ -111,6 +127,15 @@ static char *repeated_options(const struct words *words, const struct run_option
     if (options->backend.poison) {
         text_append(&text, " --poison");
     }
+    if (words->replicas > 0) {
+        text_printf(&text, " --replicas %lld", (long long)words->replicas);
+    }
+    if (words->partitions > 0) {
+        text_printf(&text, " --partitions %lld", (long long)words->partitions);
+    }
+    if (options->differential.same_inputs) {
+        text_append(&text, " --same-inputs");
+    }
     if (options->isolate) {
         text_append(&text, " --isolate");
     }
@@ -149,7 +174,14 @@ static int run(int argc, char **argv, struct run_options *o, struct words *words
         {"option", 'O', OPTION_LIST, &words->flags, "NAME=VALUE",
          "set an XLA flag for the backend, e.g. xla_cpu_enable_fast_min_max=false"},
         {"inputs", 'i', OPTION_LIST, &o->inputs, "FILE",
-         "an argument, one per parameter; or one RunHloModuleLiterals file for all"},
+         "an argument, one per parameter (or per device and parameter); or one "
+         "RunHloModuleLiterals file for all"},
+        {"replicas", 0, OPTION_INT, &words->replicas, "N",
+         "run on N replicas instead of those of the module's header"},
+        {"partitions", 0, OPTION_INT, &words->partitions, "N",
+         "run on N partitions instead of those of the module's header"},
+        {"same-inputs", 0, OPTION_FLAG, &o->differential.same_inputs, NULL,
+         "draw the same arguments on every device"},
         {"seed", 's', OPTION_INT, &o->seed, "N", "draw arguments from this seed (default 1)"},
         {"iterations", 'n', OPTION_INT, &o->iterations, "N",
          "runs per module, each with its own seed"},
@@ -203,8 +235,8 @@ static int run(int argc, char **argv, struct run_options *o, struct words *words
         }
         return words->help ? EXIT_AS_EXPECTED : EXIT_USAGE;
     }
-    if (!set_tolerance(words, o) || !set_profile(words, o) || !set_flags(words, o) ||
-        !expand_paths(&paths, &files)) {
+    if (!set_tolerance(words, o) || !set_profile(words, o) || !set_devices(words, o) ||
+        !set_flags(words, o) || !expand_paths(&paths, &files)) {
         return EXIT_USAGE;
     }
     o->differential.repeat = (int)repeat;

@@ -12,9 +12,11 @@
 #include "hlo/literal.h"
 #include "hlo/module.h"
 #include "hlo/text/text_format.h"
+#include "interp/custom_call.h"
 #include "tools/commands.h"
 #include "tools/modules.h"
 #include "tools/options.h"
+#include "tools/show_coverage.h"
 
 static void show_ops(void)
 {
@@ -70,6 +72,15 @@ static void show_tolerances(void)
     struct text text;
     text_init(&text);
     profile_explain(&text);
+    fputs(text.data, stdout);
+    text_finish(&text);
+}
+
+static void show_custom_calls(void)
+{
+    struct text text;
+    text_init(&text);
+    custom_call_explain(&text);
     fputs(text.data, stdout);
     text_finish(&text);
 }
@@ -171,20 +182,28 @@ int command_show(int argc, char **argv)
     } topics[] = {{"ops", show_ops},
                   {"types", show_types},
                   {"backends", show_backends},
-                  {"tolerances", show_tolerances}};
+                  {"tolerances", show_tolerances},
+                  {"custom-calls", show_custom_calls}};
     bool help = false;
-    const struct option table[] = {{"help", 'h', OPTION_FLAG, &help, NULL, "this text"}, {0}};
+    const char *folder = NULL;
+    const struct option table[] = {
+        {"modules", 0, OPTION_TEXT, &folder, "FOLDER", "coverage: write the modules there, too"},
+        {"help", 'h', OPTION_FLAG, &help, NULL, "this text"},
+        {0}};
     struct string_list words = {0};
     if (!options_parse(&(struct option_table){.options = table}, argc, argv, &words)) {
         return EXIT_USAGE;
     }
     if (help || words.count == 0) {
         fprintf(help ? stdout : stderr,
-                "usage: referee show ops|types|backends|tolerances|MODULE|LITERAL\n\n"
+                "usage: referee show ops|types|backends|tolerances|coverage|custom-calls|MODULE|LITERAL\n\n"
                 "  ops         all opcodes: operands, shape rule, golden evaluator, attributes\n"
                 "  types       all primitive types with their ranges\n"
                 "  backends    the backend schemes, the fetched plugin, the profiles\n"
                 "  tolerances  how results are compared, and the bounds by operation and type\n"
+                "  coverage    every opcode and type tried on the golden, in Markdown (docs/coverage.md);\n"
+                "              --modules FOLDER keeps the modules\n"
+                "  custom-calls  the targets that are known or refused by name, in Markdown\n"
                 "  FILE        a module (short form, with counts) or a literal\n");
         return help ? EXIT_AS_EXPECTED : EXIT_USAGE;
     }
@@ -197,7 +216,10 @@ int command_show(int argc, char **argv)
                 shown = true;
             }
         }
-        int one = shown ? EXIT_AS_EXPECTED : show_file(words.items[i]);
+        bool coverage = strcmp(words.items[i], "coverage") == 0;
+        int one = shown      ? EXIT_AS_EXPECTED
+                  : coverage ? show_coverage(folder)
+                             : show_file(words.items[i]);
         status = one > status ? one : status;
     }
     string_list_finish(&words);

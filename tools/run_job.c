@@ -109,7 +109,8 @@ static void check_expected(const struct case_header *header,
     }
     struct text picture;
     text_init(&picture);
-    if (!case_header_check(header, result->reference.outputs[0], &picture)) {
+    if (!case_header_check_devices(header, result->reference.outputs, result->device_count,
+                                   &picture)) {
         text_printf(out, "    the reference differs from the //@ expect lines:\n%s", picture.data);
     }
     text_finish(&picture);

@@ -4,6 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Beyond this many devices only those that did not pass are listed, unless asked. */
+enum { LISTED_DEVICES = 8 };
+
 /* Every line of `lines`, indented. */
 static void append_indented(const char *lines, const char *indent, struct text *out)
 {
@@ -35,10 +38,42 @@ static void append_largest(const struct comparison *comparison, struct text *out
     }
 }
 
+/* "  4 devices", where there are several. */
+static void append_devices(const struct differential_result *result, struct text *out)
+{
+    if (result->device_count > 1) {
+        text_printf(out, "  %d replicas × %d partitions", result->replica_count,
+                    result->partition_count);
+    }
+}
+
+/* A line for each device: all of them, or those that did not pass. */
+static void append_verdicts(const struct differential_result *result, bool all, struct text *out)
+{
+    for (int d = 0; result->devices != NULL && d < result->device_count; d++) {
+        const struct device_verdict *verdict = &result->devices[d];
+        if (result->device_count == 1 || (!all && verdict->outcome == OUTCOME_PASS)) {
+            continue;
+        }
+        text_printf(out, "    %-12s replica %d, partition %d", outcome_text(verdict->outcome),
+                    verdict->replica, verdict->partition);
+        if (verdict->outcome == OUTCOME_MISMATCH) {
+            text_printf(out, "  %lld of %lld elements differ", (long long)verdict->mismatches,
+                        (long long)verdict->elements);
+        } else if (verdict->largest_ulps > 0) {
+            text_printf(out, "  largest error %.4g ulp", verdict->largest_ulps);
+        } else {
+            text_append(out, "  bit-equal");
+        }
+        text_char(out, '\n');
+    }
+}
+
 void report_text(const struct run_entry *entry, const struct differential_result *result,
                  bool verbose, struct text *out)
 {
     text_printf(out, "%-13s %s  %s", outcome_text(result->outcome), entry->module, entry->backend);
+    append_devices(result, out);
     if (result->outcome == OUTCOME_PASS) {
         append_largest(&result->comparison, out);
     }
@@ -50,6 +85,9 @@ void report_text(const struct run_entry *entry, const struct differential_result
     text_char(out, '\n');
     if (result->message[0] != '\0') {
         append_indented(result->message, "    ", out);
+    }
+    if (verbose || result->outcome != OUTCOME_PASS) {
+        append_verdicts(result, verbose || result->device_count <= LISTED_DEVICES, out);
     }
     if (result->outcome == OUTCOME_PASS && !verbose) {
         return;
@@ -65,6 +103,28 @@ void report_text(const struct run_entry *entry, const struct differential_result
 static json_t *number_or_null(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *verdict_json(const struct device_verdict *verdict)
+{
+    return json_pack("{s:i, s:i, s:s, s:I, s:I, s:I, s:I, s:o}", "replica", verdict->replica,
+                     "partition", verdict->partition, "outcome", outcome_text(verdict->outcome),
+                     "elements", (json_int_t)verdict->elements, "mismatches",
+                     (json_int_t)verdict->mismatches, "unspecified",
+                     (json_int_t)verdict->unspecified, "undecided", (json_int_t)verdict->undecided,
+                     "largest_ulps", number_or_null(verdict->largest_ulps));
+}
+
+/* The devices and what became of each; leaves are numbered through them. */
+static void add_devices_json(const struct differential_result *result, json_t *object)
+{
+    json_object_set_new(object, "replicas", json_integer(result->replica_count));
+    json_object_set_new(object, "partitions", json_integer(result->partition_count));
+    json_t *devices = json_array();
+    for (int d = 0; result->devices != NULL && d < result->device_count; d++) {
+        json_array_append_new(devices, verdict_json(&result->devices[d]));
+    }
+    json_object_set_new(object, "devices", devices);
 }
 
 static json_t *leaf_json(const struct leaf_comparison *leaf)
@@ -105,6 +165,7 @@ json_t *report_json(const struct run_entry *entry, const struct differential_res
         json_array_append_new(leaves, leaf_json(&result->comparison.leaves[i]));
     }
     json_object_set_new(object, "leaves", leaves);
+    add_devices_json(result, object);
     return object;
 }
 

@@ -9,9 +9,14 @@ import pathlib
 import subprocess
 import sys
 
+from distribution import bench_distribution
+from loops import bench_loops
+from memory import bench_memory
+
 HERE = pathlib.Path(__file__).resolve().parent
 SHARED = pathlib.Path(os.environ.get("REFEREE_SHARED", HERE.parent.parent.parent / "shared"))
-MODELS = SHARED / "corpus-data" / "models"
+CORPUS = SHARED / "corpus-data"
+MODELS = CORPUS / "models"
 MODULES = HERE / "modules"
 
 # name → how to call it: a program of ours with arguments, or a peer's environment and script.
@@ -20,6 +25,7 @@ PROGRAMS = {
     "XLA CPU": ["bench_eval", "cpu:"],
     "XLA interpreter": ("interpreter", "bench_xla_interpreter.py"),
     "StableHLO": ("current", "bench_stablehlo.py"),
+    "XLA interpreter, corpus": ("interpreter", "bench_xla_interpreter_corpus.py"),
     "parser": ["bench_parse"],
     "XLA parser": ("current", "bench_xla_parse.py"),
 }
@@ -166,7 +172,17 @@ def bench_models(build, report):
                     ["", "golden", "XLA CPU", "ratio", "goal"], rows)
 
 
-PARTS = {"parser": bench_parser, "modules": bench_modules, "models": bench_models}
+def bench_small_loops(build, report):
+    bench_loops(command_of(PROGRAMS["golden"], build), measure, report, print_table)
+
+
+def bench_moving(build, report):
+    bench_memory(command_of(PROGRAMS["golden"], build), measure, report, print_table)
+
+
+PARTS = {"parser": bench_parser, "modules": bench_modules, "models": bench_models,
+         "loops": bench_small_loops, "memory": bench_moving,
+         "distribution": None}
 
 
 def main():
@@ -174,12 +190,33 @@ def main():
     parser.add_argument("parts", nargs="*", metavar="|".join(PARTS), help="what to measure (all)")
     parser.add_argument("--json", metavar="FILE", help="also write all figures to FILE")
     parser.add_argument("--build", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
+    group = parser.add_argument_group("distribution")
+    group.add_argument("--limit", type=float, default=60, metavar="SECONDS",
+                       help="for one module on one program (60)")
+    group.add_argument("--budget", type=float, metavar="SECONDS",
+                       help="stop after this time; --resume goes on")
+    group.add_argument("--resume", action="store_true", help="keep what was measured before")
+    group.add_argument("--sets", nargs="+", default=["golden", "hlo", "models"],
+                       help="folders of corpus-data (golden hlo models)")
+    group.add_argument("--match", metavar="TEXT", help="only files with this in their path")
+    group.add_argument("--no-interpreter", dest="with_interpreter", action="store_false",
+                       help="leave out XLA's interpreter")
+    group.add_argument("--state", type=pathlib.Path, metavar="FILE",
+                       help="where records are kept (in the build folder)")
     options = parser.parse_args()
+    options.extra = []
+    options.state = options.state or options.build / "bench-distribution.jsonl"
     report = Report()
     for part in options.parts or PARTS:
         if part not in PARTS:
             parser.error(f"no part is named {part}")
-        PARTS[part](options.build, report)
+        if part == "distribution":
+            options.interpreter = None
+            if options.with_interpreter:
+                options.interpreter = command_of(PROGRAMS["XLA interpreter, corpus"], options.build)
+            bench_distribution(options.build, CORPUS, options, report)
+        else:
+            PARTS[part](options.build, report)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(report.results, indent=1) + "\n",
                                               encoding="utf-8")

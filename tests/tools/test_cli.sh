@@ -59,6 +59,43 @@ check 'folder' 0 '3 modules ok' "$referee" verify "$examples"
 check 'eval' 0 '0.0900305733' "$referee" eval "$examples/softmax.hlo"
 check 'eval against expectations' 1 'expected 5 .* got 4' "$referee" eval "$folder/wrong.hlo"
 check 'eval of parts' 0 's32\[\] 2' "$referee" eval "$folder/two.hlo"
+check 'profile' 0 '[0-9] +dot$' "$referee" eval -q --profile "$examples/matmul.hlo"
+check 'profile of a loop' 0 '1 +0.00 .* while' "$referee" eval -q --profile "$examples/counting_loop.hlo"
+check 'trace' 0 '' "$referee" eval -q --trace "$folder/trace.json" "$examples/counting_loop.hlo"
+check 'events of the trace' 0 '^[1-9]' grep -c '"ph": "X"' "$folder/trace.json"
+check 'trace that cannot be written' 3 'none/trace.json' \
+    "$referee" eval -q --trace "$folder/none/trace.json" "$examples/matmul.hlo"
+devices=$source/corpus/suites/devices
+printf 'HloModule m\nENTRY e {\n  t = token[] after-all()\n  x = f32[2] parameter(0)\n' >"$folder/host.hlo"
+printf '  s = (f32[2], u32[], token[]) send(x, t), channel_id=1, is_host_transfer=true\n' >>"$folder/host.hlo"
+printf '  d = token[] send-done(s), channel_id=1, is_host_transfer=true\n' >>"$folder/host.hlo"
+printf '  r = (f32[2], u32[], token[]) recv(d), channel_id=2, is_host_transfer=true\n' >>"$folder/host.hlo"
+printf '  e = (f32[2], token[]) recv-done(r), channel_id=2, is_host_transfer=true\n' >>"$folder/host.hlo"
+printf '  ROOT y = f32[2] get-tuple-element(e), index=0\n}\n' >>"$folder/host.hlo"
+printf 'f32[2] {5, 6}' >"$folder/received.txt"
+check 'eval on devices' 0 'device 5 \(replica 2, partition 1\):' "$referee" eval "$devices/ids.hlo"
+check 'eval, one device' 0 '^device 3 \(replica 1, partition 1\):' \
+    "$referee" eval --device 3 "$devices/ids.hlo"
+check 'eval, no such device' 2 'there is no device 6 among 6' \
+    "$referee" eval --device 6 "$devices/ids.hlo"
+check 'eval on other devices' 0 'device 7 \(replica 7, partition 0\):' \
+    "$referee" eval --replicas 8 "$devices/ring_attention.hlo"
+check 'eval against a device'"'"'s expectations' 1 'the result has 24 outputs, 12 are expected' \
+    "$referee" eval --replicas 6 "$devices/ids.hlo"
+check 'save a device' 0 '' "$referee" eval -q --device 1 --save "$folder/d.npy" "$devices/experts.hlo"
+check 'save of several devices' 3 'say which device' \
+    "$referee" eval -q --save "$folder/d.npy" "$devices/experts.hlo"
+check 'host transfers' 0 'f32\[2\] \{ ?5, 6 ?\}' \
+    "$referee" eval --receive "$folder/received.txt" --sent "$folder/sent.pb" "$folder/host.hlo"
+check 'nothing to receive' 3 'nobody sends' "$referee" eval "$folder/host.hlo"
+check 'run on devices' 0 'PASS .* 4 replicas × 1 partitions' \
+    "$referee" run --backend interp: "$devices/experts.hlo"
+check 'run, each device' 0 'PASS +replica 1, partition 2' \
+    "$referee" run -v --backend interp: --replicas 2 --partitions 3 "$devices/groups_cross_both_each.hlo"
+check 'run, devices as JSON' 0 '"partition": 1' \
+    "$referee" run -q --backend interp: --json - "$devices/sharded_parameters.hlo"
+check 'run, too many devices' 2 '1 to 4096 devices' \
+    "$referee" run --backend interp: --replicas 100 --partitions 100 "$devices/experts.hlo"
 check 'pairs' 1 'pair 0: .*1 of 2 elements differ' "$referee" eval --pairs "$folder/pairs.hlo"
 check 'eval of a misshapen module' 2 'misshapen' "$referee" eval "$folder/misshapen.hlo"
 check 'memory limit' 3 'RESOURCE_EXHAUSTED' "$referee" eval --memory 100 "$examples/matmul.hlo"
