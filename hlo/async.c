@@ -28,8 +28,7 @@ static bool step_to_caller(struct trace *trace)
                 bool branch = caller->opcode == OP_CONDITIONAL;
                 int64_t operand = branch ? k + 1 : trace->value->number;
                 bool passes = caller->opcode == OP_WHILE || caller->opcode == OP_CALL || branch;
-                if (caller->called[k] == computation && passes &&
-                    operand < caller->operand_count) {
+                if (caller->called[k] == computation && passes && operand < caller->operand_count) {
                     trace->value = caller->operands[operand];
                     return true;
                 }
@@ -142,6 +141,7 @@ bool async_is_complete(const struct shape *shape, const struct computation *comp
 bool async_start_is_pair(const struct instruction *start)
 {
     const struct shape *shape = start->shape;
+    bool in_place = attr_get(start, ATTR_SLICE_SIZES) != NULL; /* of input and output */
     return shape_is_tuple(shape) && shape->count >= 2 &&
-           (start->operand_count == 1 || shape_is_tuple(shape->elements[0]));
+           (start->operand_count == 1 || in_place || shape_is_tuple(shape->elements[0]));
 }

@@ -345,6 +345,14 @@ const char *attr_string(const struct instruction *instruction, enum attr_key key
 struct ints attr_ints(const struct instruction *instruction, enum attr_key key);
 struct slices attr_slices(const struct instruction *instruction);
 struct window attr_window(const struct instruction *instruction);
+/* One side of sparsity_config: along `dimension`, the operand has `nonzero` elements of each block
+ * of `block`; operand number `indices` says where in the block they are. Source: xla/xla_data.proto
+ * (SparsityConfig). */
+struct sparsity {
+    int64_t nonzero, block, dimension, stride, indices;
+};
+/* That of lhs or rhs; false if there is none. */
+bool attr_sparsity(const struct instruction *instruction, bool right, struct sparsity *sparsity);
 struct padding attr_padding(const struct instruction *instruction);
 /* NULL when absent. */
 const struct dim_labels *attr_dim_labels(const struct instruction *instruction);

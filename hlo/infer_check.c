@@ -9,8 +9,7 @@
 #include "hlo/infer_internal.h"
 #include "hlo/literal.h"
 
-/* Equal but for layouts, dynamic marks and the width of floats. */
-static bool similar(const struct shape *a, const struct shape *b)
+bool infer_similar(const struct shape *a, const struct shape *b)
 {
     if (a == b) {
         return true;
@@ -19,7 +18,7 @@ static bool similar(const struct shape *a, const struct shape *b)
         return false;
     }
     for (int i = 0; i < a->count; i++) {
-        if (!similar(a->elements[i], b->elements[i])) {
+        if (!infer_similar(a->elements[i], b->elements[i])) {
             return false;
         }
     }
@@ -32,8 +31,8 @@ static bool similar(const struct shape *a, const struct shape *b)
     return a->type == b->type || (type_is_float(a->type) && type_is_float(b->type));
 }
 
-static bool fail(const struct instruction *instruction, struct error *err,
-                 const struct shape *expected)
+bool infer_fail_shape(const struct instruction *instruction, struct error *err,
+                      const struct shape *expected)
 {
     infer_fail(instruction, err, "the shape is %s, but must be %s", shape_text(instruction->shape),
                shape_text(expected));
@@ -69,8 +68,6 @@ static bool type_is_chosen(enum opcode opcode)
 
 /* --- opcodes whose shape is given --- */
 
-typedef bool check_function(const struct instruction *instruction, struct error *err);
-
 static bool same_dimensions(const struct instruction *instruction, struct error *err)
 {
     const struct shape *from = operand_shape(instruction, 0), *to = instruction->shape;
@@ -80,7 +77,7 @@ static bool same_dimensions(const struct instruction *instruction, struct error 
     }
     const struct shape *expected =
         shape_make(to->type, from->rank, from->dimensions, from->dynamic, NULL);
-    return similar(expected, to) || fail(instruction, err, expected);
+    return infer_similar(expected, to) || infer_fail_shape(instruction, err, expected);
 }
 
 static bool check_broadcast(const struct instruction *instruction, struct error *err)
@@ -178,8 +175,8 @@ static bool check_bitcast_convert(const struct instruction *instruction, struct 
         rank--;
     }
     const struct shape *expected = shape_array(to->type, rank, sizes);
-    return (similar(expected, to) && expected->type == to->type) ||
-           fail(instruction, err, expected);
+    return (infer_similar(expected, to) && expected->type == to->type) ||
+           infer_fail_shape(instruction, err, expected);
 }
 
 static bool check_constant(const struct instruction *instruction, struct error *err)
@@ -190,7 +187,7 @@ static bool check_constant(const struct instruction *instruction, struct error *
     }
     const struct shape *literal = instruction->literal->shape;
     return shape_compatible(shape_static(literal), shape_static(instruction->shape)) ||
-           fail(instruction, err, literal);
+           infer_fail_shape(instruction, err, literal);
 }
 
 static bool check_iota(const struct instruction *instruction, struct error *err)
@@ -212,7 +209,7 @@ static bool check_fusion(const struct instruction *instruction, struct error *er
 {
     const struct shape *root = infer_called_root(instruction, err);
     return root != NULL &&
-           (infer_compatible(root, instruction->shape) || fail(instruction, err, root));
+           (infer_compatible(root, instruction->shape) || infer_fail_shape(instruction, err, root));
 }
 
 static bool check_stochastic(const struct instruction *instruction, struct error *err)
@@ -262,7 +259,7 @@ static bool check_outfeed(const struct instruction *instruction, struct error *e
         return false;
     }
     return infer_compatible(instruction->shape, shape_token()) ||
-           fail(instruction, err, shape_token());
+           infer_fail_shape(instruction, err, shape_token());
 }
 
 /* What a send or recv gives: the data, a u32[] context and a token. */
@@ -274,7 +271,7 @@ static bool check_transfer(const struct instruction *instruction, struct error *
                                                                            : shape_token();
     const struct shape *parts[] = {data, shape_scalar(TYPE_U32), shape_token()};
     const struct shape *expected = shape_tuple(3, parts);
-    return infer_compatible(shape, expected) || fail(instruction, err, expected);
+    return infer_compatible(shape, expected) || infer_fail_shape(instruction, err, expected);
 }
 
 static bool check_rng(const struct instruction *instruction, struct error *err)
@@ -306,7 +303,8 @@ static bool check_rng(const struct instruction *instruction, struct error *err)
 static bool check_rng_state(const struct instruction *instruction, struct error *err)
 {
     const struct shape *expected = shape_array(TYPE_U64, 1, (const int64_t[]){2});
-    return infer_compatible(instruction->shape, expected) || fail(instruction, err, expected);
+    return infer_compatible(instruction->shape, expected) ||
+           infer_fail_shape(instruction, err, expected);
 }
 
 static bool check_rng_bits(const struct instruction *instruction, struct error *err)
@@ -315,7 +313,7 @@ static bool check_rng_bits(const struct instruction *instruction, struct error *
     if (shape_is_array(shape)) { /* XLA takes an array without the new state, too */
         return true;
     }
-    if (!shape_is_tuple(shape) || shape->count != 2 || !similar(shape->elements[0], state)) {
+    if (!shape_is_tuple(shape) || shape->count != 2 || !infer_similar(shape->elements[0], state)) {
         infer_fail(instruction, err, "the shape must be (%s, random bits), but it is %s",
                    shape_text(state), shape_text(shape));
         return false;
@@ -328,156 +326,8 @@ static bool check_copy_start(const struct instruction *instruction, struct error
     const struct shape *from = operand_shape(instruction, 0);
     const struct shape *parts[] = {from, from, shape_scalar(TYPE_U32)};
     const struct shape *expected = shape_tuple(3, parts);
-    return infer_compatible(instruction->shape, expected) || fail(instruction, err, expected);
-}
-
-/* --- asynchronous ops: hlo_verifier.cc CheckAsyncOp --- */
-
-static bool fail_async(const struct instruction *instruction, struct error *err, const char *what,
-                       const struct shape *own, const struct shape *other)
-{
-    infer_fail(instruction, err, "%s: %s, %s", what, shape_text(own), shape_text(other));
-    return false;
-}
-
-/* ((operands), result, …), the first two of which begin as the computation's parameters and result
- * do. */
-static bool check_async_shape(const struct instruction *instruction, struct error *err)
-{
-    const struct shape *shape = instruction->shape;
-    const struct computation *computation = async_computation(instruction);
-    if (!shape_is_tuple(shape) || shape->count < 2 || !shape_is_tuple(shape->elements[0])) {
-        infer_fail(instruction, err, "the shape must be ((operands), result, …), but it is %s",
-                   shape_text(shape));
-        return false;
-    }
-    if (computation == NULL) {
-        return true;
-    }
-    const struct shape *given = shape->elements[0];
-    bool ok = given->count <= computation->parameter_count;
-    for (int i = 0; ok && i < given->count; i++) {
-        ok = async_is_prefix(given->elements[i], computation->parameters[i]->shape);
-    }
-    if (!ok) {
-        infer_fail(instruction, err, "the operands %s do not fit the parameters of %s",
-                   shape_text(given), computation->name);
-        return false;
-    }
-    return async_is_prefix(shape->elements[1], computation->root->shape) ||
-           fail_async(instruction, err, "the result is no part of what the computation gives",
-                      shape->elements[1], computation->root->shape);
-}
-
-/* Operands `first` on are those of the shape from number `number` on. */
-static bool check_async_operands(const struct instruction *instruction, int first, int number,
-                                 struct error *err)
-{
-    const struct shape *given = instruction->shape->elements[0];
-    if (instruction->operand_count - first != given->count - number) {
-        infer_fail(instruction, err, "there are %d operands for the %d that the shape %s adds",
-                   instruction->operand_count - first, given->count - number,
-                   shape_text(instruction->shape));
-        return false;
-    }
-    for (int i = first; i < instruction->operand_count; i++) {
-        if (!infer_compatible(given->elements[number + i - first], operand_shape(instruction, i))) {
-            infer_fail(instruction, err, "operand %d is %s, but the shape says %s", i,
-                       shape_text(operand_shape(instruction, i)),
-                       shape_text(given->elements[number + i - first]));
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool check_async_start(const struct instruction *instruction, struct error *err)
-{
-    return check_async_shape(instruction, err) && check_async_operands(instruction, 0, 0, err);
-}
-
-/* What comes before has the form of an async shape. */
-static bool check_async_before(const struct instruction *instruction, struct error *err)
-{
-    const struct shape *before =
-        instruction->operand_count > 0 ? operand_shape(instruction, 0) : shape_token();
-    if (!shape_is_tuple(before) || before->count < 2 || !shape_is_tuple(before->elements[0])) {
-        infer_fail(instruction, err, "the operand must be what a start op gives, but it is %s",
-                   shape_text(before));
-        return false;
-    }
-    return true;
-}
-
-/* An update may bring operands and widen the result. */
-static bool check_async_update(const struct instruction *instruction, struct error *err)
-{
-    if (!check_async_before(instruction, err) || !check_async_shape(instruction, err)) {
-        return false;
-    }
-    const struct shape *before = operand_shape(instruction, 0), *shape = instruction->shape;
-    for (int i = 0; i < 2; i++) {
-        if (!async_is_prefix(before->elements[i], shape->elements[i])) {
-            return fail_async(instruction, err, "the shape does not go on from its operand's",
-                              shape, before);
-        }
-    }
-    return check_async_operands(instruction, 1, before->elements[0]->count, err);
-}
-
-static bool check_async_done(const struct instruction *instruction, struct error *err)
-{
-    if (!check_async_before(instruction, err)) {
-        return false;
-    }
-    const struct computation *computation = async_computation(instruction);
-    const struct shape *before = operand_shape(instruction, 0);
-    const struct shape *result =
-        computation != NULL ? computation->root->shape : before->elements[1];
-    if (computation != NULL && before->elements[0]->count != computation->parameter_count) {
-        infer_fail(instruction, err, "only %d of %d operands of %s are there",
-                   before->elements[0]->count, computation->parameter_count, computation->name);
-        return false;
-    }
-    return infer_compatible(result, instruction->shape) || fail(instruction, err, result);
-}
-
-/* --- starts of collectives --- */
-
-/* The written shape against (operands, results, contexts…) if it is a pair, else against the
- * results. */
-static bool check_collective_start(const struct instruction *instruction,
-                                   const struct shape *operands, const struct shape *results,
-                                   struct error *err)
-{
-    const struct shape *shape = instruction->shape;
-    if (!async_start_is_pair(instruction)) {
-        return similar(results, shape) || fail(instruction, err, results);
-    }
-    if (similar(operands, shape->elements[0]) && similar(results, shape->elements[1])) {
-        return true;
-    }
-    const struct shape *pair[] = {operands, results};
-    return fail(instruction, err, shape_tuple(2, pair));
-}
-
-static bool check_permute_start(const struct instruction *instruction, struct error *err)
-{
-    const struct shape *results = infer_collective_permute(instruction, err);
-    if (results == NULL) {
-        return false;
-    }
-    bool in_place = attr_get(instruction, ATTR_SLICE_SIZES) != NULL;
-    const struct shape *operands = in_place && instruction->operand_count == 4
-                                       ? operand_shape(instruction, 0)
-                                       : infer_same_as_operands(instruction, err);
-    return operands != NULL && check_collective_start(instruction, operands, results, err);
-}
-
-static bool check_all_reduce_start(const struct instruction *instruction, struct error *err)
-{
-    const struct shape *results = infer_all_reduce(instruction, err);
-    return results != NULL && check_collective_start(instruction, results, results, err);
+    return infer_compatible(instruction->shape, expected) ||
+           infer_fail_shape(instruction, err, expected);
 }
 
 /* --- all-gather and reduce-scatter: how many parts, only the written shape tells --- */
@@ -543,9 +393,10 @@ static bool check_gather_scatter(const struct instruction *instruction, struct e
     } else {
         const struct shape *expected = infer_tuple_if_many(count, shapes);
         ok = instruction->opcode == OP_ALL_GATHER_START
-                 ? check_collective_start(instruction, infer_tuple_if_many(count, inputs),
-                                          expected, err)
-                 : similar(expected, instruction->shape) || fail(instruction, err, expected);
+                 ? infer_check_collective_start(instruction, infer_tuple_if_many(count, inputs),
+                                                expected, err)
+                 : infer_similar(expected, instruction->shape) ||
+                       infer_fail_shape(instruction, err, expected);
     }
     free(shapes);
     return ok;
@@ -553,7 +404,7 @@ static bool check_gather_scatter(const struct instruction *instruction, struct e
 
 static const struct {
     enum opcode opcode;
-    check_function *check;
+    infer_check_function *check;
 } checks[] = {
     {OP_BROADCAST, check_broadcast},
     {OP_RESHAPE, check_reshape},
@@ -572,11 +423,11 @@ static const struct {
     {OP_RNG_BIT_GENERATOR, check_rng_bits},
     {OP_RNG_GET_AND_UPDATE_STATE, check_rng_state},
     {OP_COPY_START, check_copy_start},
-    {OP_ASYNC_START, check_async_start},
-    {OP_ASYNC_UPDATE, check_async_update},
-    {OP_ASYNC_DONE, check_async_done},
-    {OP_ALL_REDUCE_START, check_all_reduce_start},
-    {OP_COLLECTIVE_PERMUTE_START, check_permute_start},
+    {OP_ASYNC_START, infer_check_async_start},
+    {OP_ASYNC_UPDATE, infer_check_async_update},
+    {OP_ASYNC_DONE, infer_check_async_done},
+    {OP_ALL_REDUCE_START, infer_check_all_reduce_start},
+    {OP_COLLECTIVE_PERMUTE_START, infer_check_permute_start},
     {OP_ALL_GATHER, check_gather_scatter},
     {OP_ALL_GATHER_START, check_gather_scatter},
     {OP_REDUCE_SCATTER, check_gather_scatter},
@@ -605,6 +456,6 @@ bool infer_check(const struct instruction *instruction, struct error *err)
         inferred = shape_with_type(inferred, shape->type);
     }
     bool ok = types_are_strict(instruction->opcode) ? infer_compatible(inferred, shape)
-                                                    : similar(inferred, shape);
-    return ok || fail(instruction, err, inferred);
+                                                    : infer_similar(inferred, shape);
+    return ok || infer_fail_shape(instruction, err, inferred);
 }

@@ -298,6 +298,21 @@ const struct shape *infer_convolution(const struct instruction *instruction, str
     int64_t input_batch = lhs->dimensions[labels->input_batch];
     int64_t kernel_in = rhs->dimensions[labels->kernel_input_feature];
     int64_t kernel_out = rhs->dimensions[labels->kernel_output_feature];
+    struct sparsity sparsity;
+    if (attr_sparsity(instruction, true, &sparsity) && kernel_in != DIMENSION_UNBOUNDED) {
+        /* The kernel that its stored elements stand for. */
+        if (sparsity.nonzero != 1 || sparsity.block < 1 || kernel_in > INT64_MAX / sparsity.block) {
+            return infer_fail(instruction, err, "sparsity must be one of a block of some");
+        }
+        kernel_in *= sparsity.block;
+    }
+    for (int side = 0; side < 2; side++) {
+        if (attr_sparsity(instruction, side == 1, &sparsity) &&
+            (sparsity.indices < 2 || sparsity.indices >= instruction->operand_count)) {
+            return infer_fail(instruction, err, "sparsity names operand %lld for its indices",
+                              (long long)sparsity.indices);
+        }
+    }
     if (input_feature != DIMENSION_UNBOUNDED && kernel_in != DIMENSION_UNBOUNDED &&
         (input_feature % feature_groups != 0 || input_feature / feature_groups != kernel_in)) {
         return infer_fail(

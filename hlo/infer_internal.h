@@ -49,6 +49,22 @@ const struct shape *infer_windowed(const struct instruction *instruction, const 
 /* Into how many parts an all-gather(-start) or reduce-scatter splits, by its written shape; 0 when
  * that does not fit the operands. */
 int64_t infer_shards(const struct instruction *instruction);
+/* Equal but for layouts, dynamic marks and the width of floats. */
+bool infer_similar(const struct shape *a, const struct shape *b);
+/* Says what the shape must be; always false. */
+bool infer_fail_shape(const struct instruction *instruction, struct error *err,
+                      const struct shape *expected);
+
+/* Checks of single opcodes: the written shape, where inference does not decide (infer_async.c). */
+typedef bool infer_check_function(const struct instruction *instruction, struct error *err);
+infer_check_function infer_check_async_start, infer_check_async_update, infer_check_async_done;
+infer_check_function infer_check_permute_start, infer_check_all_reduce_start;
+/* The written shape against (operands, results, contexts…) if it is a pair, else against the
+ * results. */
+bool infer_check_collective_start(const struct instruction *instruction,
+                                  const struct shape *operands, const struct shape *results,
+                                  struct error *err);
+
 /* One shape stays itself, several become a tuple; without layouts, of all operands. */
 const struct shape *infer_same_as_operands(const struct instruction *instruction,
                                            struct error *err);

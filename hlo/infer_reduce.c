@@ -312,6 +312,68 @@ const struct shape *infer_sort(const struct instruction *instruction, struct err
     return infer_same_as_operands(instruction, err);
 }
 
+/* Arrays of one size and type, but for the width of floats. */
+static bool alike(const struct shape *a, const struct shape *b)
+{
+    return shape_is_array(a) && shape_is_array(b) && infer_same_type(a, b) &&
+           infer_same_sizes(a, b);
+}
+
+/* Parameters of a scan's computation: slices of the inputs, then the carries, which it gives back
+ * as the last of its results. Source: hlo_verifier.cc HandleScan. */
+static bool scan_fits(const struct instruction *instruction, int inputs, int along, int count,
+                      const struct shape *const *parts, struct error *err)
+{
+    const struct computation *body = instruction->called[0];
+    int carries = instruction->operand_count - inputs;
+    if (body->parameter_count != instruction->operand_count) {
+        infer_fail(instruction, err, "%s takes %d parameters, but there are %d operands",
+                   body->name, body->parameter_count, instruction->operand_count);
+        return false;
+    }
+    for (int i = 0; i < instruction->operand_count; i++) {
+        const struct shape *wanted = operand_shape(instruction, i);
+        if (i < inputs) {
+            int64_t sizes[SHAPE_MAX_RANK];
+            for (int k = 0, to = 0; k < wanted->rank; k++) {
+                if (k != along) {
+                    sizes[to++] = wanted->dimensions[k];
+                }
+            }
+            wanted = shape_array(wanted->type, wanted->rank - 1, sizes);
+        }
+        if (!alike(body->parameters[i]->shape, wanted)) {
+            infer_fail(instruction, err, "parameter %d of %s is %s, but must be %s", i, body->name,
+                       shape_text(body->parameters[i]->shape), shape_text(wanted));
+            return false;
+        }
+    }
+    for (int i = 0; i < carries; i++) {
+        const struct shape *given = parts[count - carries + i];
+        const struct shape *taken = body->parameters[inputs + i]->shape;
+        if (!alike(given, taken)) {
+            infer_fail(instruction, err, "%s takes carry %d as %s and gives it as %s", body->name,
+                       i, shape_text(taken), shape_text(given));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* An output with the scanned dimension put back, as long and as dynamic as that of the inputs. */
+static const struct shape *scan_output(const struct shape *slice, int along, int64_t length,
+                                       bool is_dynamic)
+{
+    int64_t sizes[SHAPE_MAX_RANK];
+    bool dynamic[SHAPE_MAX_RANK];
+    for (int k = 0, from = 0; k <= slice->rank; k++) {
+        sizes[k] = k == along ? length : slice->dimensions[from];
+        dynamic[k] = k == along ? is_dynamic : shape_dimension_is_dynamic(slice, from);
+        from += k != along;
+    }
+    return shape_make(slice->type, slice->rank + 1, sizes, dynamic, NULL);
+}
+
 /* Operands are the inputs and then the initial carries; the reducer takes a slice of each input
  * and the carries, and gives outputs and carries (xla/hlo/ir/hlo_instructions.h
  * HloScanInstruction): results are the outputs with the scanned dimension put back, then the
@@ -329,6 +391,7 @@ const struct shape *infer_scan(const struct instruction *instruction, struct err
     int inputs = instruction->operand_count - (int)carries;
     int along = (int)dimensions.values[0];
     int64_t length = -1;
+    bool is_dynamic = false;
     for (int i = 0; i < inputs; i++) {
         const struct shape *shape = operand_shape(instruction, i);
         if (!shape_is_array(shape) || along < 0 || along >= shape->rank ||
@@ -337,6 +400,7 @@ const struct shape *infer_scan(const struct instruction *instruction, struct err
                               shape_text(shape), along);
         }
         length = shape->dimensions[along];
+        is_dynamic |= shape_dimension_is_dynamic(shape, along);
     }
     const struct shape *root = instruction->called[0]->root->shape;
     const struct shape *const *parts = shape_is_tuple(root) ? root->elements : &root;
@@ -345,23 +409,16 @@ const struct shape *infer_scan(const struct instruction *instruction, struct err
         return infer_fail(instruction, err, "%s gives %s, which does not hold %lld carries",
                           instruction->called[0]->name, shape_text(root), (long long)carries);
     }
+    if (!scan_fits(instruction, inputs, along, count, parts, err)) {
+        return NULL;
+    }
     const struct shape **shapes = memory_alloc((size_t)count * sizeof *shapes);
     int outputs = count - (int)carries;
     bool ok = true;
-    for (int i = 0; i < count; i++) {
-        shapes[i] = parts[i];
-        if (i >= outputs) {
-            continue;
-        }
-        int64_t sizes[SHAPE_MAX_RANK];
-        int rank = parts[i]->rank + 1;
-        ok = ok && shape_is_array(parts[i]) && rank <= SHAPE_MAX_RANK && along < rank;
-        if (ok) {
-            for (int k = 0, from = 0; k < rank; k++) {
-                sizes[k] = k == along ? length : parts[i]->dimensions[from++];
-            }
-            shapes[i] = shape_array(parts[i]->type, rank, sizes);
-        }
+    for (int i = 0; i < count && ok; i++) {
+        ok = i >= outputs || (shape_is_array(parts[i]) && parts[i]->rank < SHAPE_MAX_RANK &&
+                              along <= parts[i]->rank);
+        shapes[i] = ok && i < outputs ? scan_output(parts[i], along, length, is_dynamic) : parts[i];
     }
     const struct shape *result = !ok ? infer_fail(instruction, err, "outputs must be arrays")
                                  : shape_is_tuple(root) ? shape_tuple(count, shapes)
@@ -382,9 +439,13 @@ const struct shape *infer_topk(const struct instruction *instruction, struct err
                           (long long)k, shape_text(shape));
     }
     int64_t sizes[SHAPE_MAX_RANK];
-    memcpy(sizes, shape->dimensions, (size_t)shape->rank * sizeof *sizes);
-    sizes[shape->rank - 1] = k;
-    const struct shape *parts[] = {shape_array(shape->type, shape->rank, sizes),
-                                   shape_array(TYPE_S32, shape->rank, sizes)};
+    bool dynamic[SHAPE_MAX_RANK];
+    for (int i = 0; i < shape->rank; i++) {
+        bool last = i == shape->rank - 1;
+        sizes[i] = last ? k : shape->dimensions[i];
+        dynamic[i] = !last && shape_dimension_is_dynamic(shape, i);
+    }
+    const struct shape *parts[] = {shape_make(shape->type, shape->rank, sizes, dynamic, NULL),
+                                   shape_make(TYPE_S32, shape->rank, sizes, dynamic, NULL)};
     return shape_tuple(2, parts);
 }

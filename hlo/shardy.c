@@ -236,6 +236,7 @@ const struct sharding *shardy_restrict(const struct sharding *sharding, const ch
                 axes[count++] = from->axes[k];
             }
         }
+        dimensions[i] = sharding->dimensions[i];
         dimensions[i].axes = (struct axis_refs){count, axes};
     }
     const struct mesh *mesh = &sharding->mesh;

@@ -366,9 +366,10 @@ static bool has_plain_size(const struct shape *shape)
            shape->layout->element_bits == 0 && type_bits(shape->type) >= 8;
 }
 
-/* The parts of a parameter and of the result that an entry of input_output_alias joins. A must-alias
- * is one buffer, so that they are the same in everything; a may-alias needs as many bytes, as far as
- * those are known here (tiles, packed elements and dynamic sizes are up to the backend). */
+/* The parts of a parameter and of the result that an entry of input_output_alias joins. A
+ * must-alias is one buffer, so that they are the same in everything; a may-alias needs as many
+ * bytes, as far as those are known here (tiles, packed elements and dynamic sizes are up to the
+ * backend). */
 static void check_joined(const struct module *module, const struct input_output_alias *alias,
                          struct findings *findings)
 {
@@ -445,11 +446,13 @@ static void check_donors(const struct module *module, struct findings *findings)
                                    findings)) {
             continue;
         }
-        const struct shape *part = verify_part(module->entry->parameters[donor->parameter]->shape,
-                                               donor->parameter_index);
+        const struct shape *part =
+            verify_part(module->entry->parameters[donor->parameter]->shape, donor->parameter_index);
         if (!shape_is_array(part)) {
-            verify_report(findings, NULL, where, "buffer_donor names %s of parameter %lld, which "
-                          "is no array", shape_text(part), (long long)donor->parameter);
+            verify_report(findings, NULL, where,
+                          "buffer_donor names %s of parameter %lld, which "
+                          "is no array",
+                          shape_text(part), (long long)donor->parameter);
         }
         for (int k = 0; k < config->alias_count; k++) {
             if (config->aliases[k].parameter == donor->parameter &&

@@ -84,7 +84,7 @@ static bool check_channel(struct parser *parser, const struct instruction *instr
     }
     const struct instruction *start = instruction->operands[0];
     return !opcode_takes(start->opcode, ATTR_CHANNEL_ID) ||
-           attr_int(start, ATTR_CHANNEL_ID, -1) == attr_int(instruction, ATTR_CHANNEL_ID, -1) ||
+           attr_int(start, ATTR_CHANNEL_ID, 0) == attr_int(instruction, ATTR_CHANNEL_ID, 0) ||
            lexer_fail(&parser->lexer, at, "%s has another channel_id than %s", opcode_text(opcode),
                       start->name);
 }

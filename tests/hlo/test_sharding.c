@@ -464,8 +464,8 @@ START_TEST(test_read_errors)
                                         "replicated",
                                         "{replicated} }",
                                         "{replicated}, x=1",
-                                        "{replicated} } b { ROOT p = () "
-                                        "parameter(0)"};
+                                        ("{replicated} } b { ROOT p = () "
+                                         "parameter(0)")};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const struct sharding *sharding;
         struct error err = {0};
@@ -479,8 +479,8 @@ END_TEST
 START_TEST(test_hostile_counts)
 {
     static const char *const texts[] = {"{devices=[1000000000]<=[1000000000]}",
-                                        "{devices=[1,9000000000000000000]<=[9000000000000000000] "
-                                        "last_tile_dim_replicate}",
+                                        ("{devices=[1,9000000000000000000]<="
+                                         "[9000000000000000000] last_tile_dim_replicate}"),
                                         "{mesh[\"a\"=3000000000,\"b\"=9000000000], [{\"a\"}]}"};
     int64_t size = 4;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

@@ -151,6 +151,17 @@ static const struct verify_case computations[] = {
        "ENTRY e { p = s32[] parameter(0)\n ROOT @r = s32[] while(p), condition=c, body=b }",
      "calls b of thread t"},
     /* shardings */
+    {M ENTRY "ROOT r = f32[3] negate(p), sharding={devices=[2]<=[2]} }", NULL},
+    {M ENTRY "ROOT @r = f32[3] negate(p), sharding={devices=[2,1]<=[2]} }", "2 tile dimensions"},
+    {"HloModule m, num_partitions=4\n" ENTRY
+     "ROOT @r = f32[3] negate(p), sharding={devices=[2]<=[2]} }",
+     "over 2 devices, but there are 4"},
+    {"HloModule m, num_partitions=2\n" ENTRY
+     "ROOT r = f32[3] negate(p), sharding={maximal device=1} }",
+     NULL},
+    {"HloModule m, num_partitions=2\n" ENTRY
+     "ROOT @r = f32[3] negate(p), sharding={maximal device=2} }",
+     "device 2, but there are 2"},
     {M "b { q = s32[] parameter(0)\n ROOT s = s32[] negate(q), sharding={maximal device=0} }\n"
        "c { q = s32[] parameter(0)\n ROOT s = pred[] constant(0) }\n"
        "ENTRY e { p = s32[] parameter(0)\n ROOT @r = s32[] while(p), condition=c, body=b, "
@@ -170,6 +181,35 @@ static const struct verify_case pairs[] = {
     {M NEG_T ENTRY "@a = " STARTED " async-start(p), async_execution_thread=\"t\", calls=neg\n"
                    " ROOT r = f32[3] negate(p) }",
      "async-start a has no async-done"},
+    /* operands and results that come later */
+    {M NEG_T ENTRY "a = ((f32[3]), (), s32[]) async-start(p), async_execution_thread=\"t\", "
+                   "calls=neg\n ROOT r = f32[3] async-done(a) }",
+     NULL},
+    {M NEG_T ENTRY "a = ((), (), s32[]) async-start(), async_execution_thread=\"t\", calls=neg\n"
+                   " u = " STARTED " async-update(a, p)\n ROOT r = f32[3] async-done(u) }",
+     NULL},
+    {M NEG_T ENTRY "a = ((), (), s32[]) async-start(), async_execution_thread=\"t\", calls=neg\n"
+                   " ROOT @r = f32[3] async-done(a) }",
+     "only 0 of 1 operands of neg"},
+    {M NEG_T ENTRY "a = ((), (), s32[]) async-start(), async_execution_thread=\"t\", calls=neg\n"
+                   " @u = " STARTED " async-update(a)\n ROOT r = f32[3] async-done(u) }",
+     "there are 0 operands for the 1 that the shape"},
+    {M NEG_T ENTRY "@a = ((f32[3]), f32[2], s32[]) async-start(p), async_execution_thread=\"t\", "
+                   "calls=neg\n ROOT r = f32[3] async-done(a) }",
+     "the result is no part of what the computation gives"},
+    {M NEG_T ENTRY "a = " STARTED " async-start(p), async_execution_thread=\"t\", calls=neg, "
+                   "output_to_operand_aliasing={{1}: (0, {})}\n"
+                   " ROOT r = f32[3] async-done(a) }",
+     NULL},
+    {M NEG_T ENTRY "@a = " STARTED " async-start(p), async_execution_thread=\"t\", calls=neg, "
+                   "output_to_operand_aliasing={{2}: (0, {})}\n"
+                   " ROOT r = f32[3] async-done(a) }",
+     "output_to_operand_aliasing joins s32[] and f32[3]"},
+    {M NEG_T ENTRY "a = " STARTED " async-start(p), async_execution_thread=\"t\", calls=neg\n"
+                   " @u = " STARTED " async-update(a), "
+                   "output_to_operand_aliasing={{1}: (0, {1})}\n"
+                   " ROOT r = f32[3] async-done(u) }",
+     "joins more than the contexts"},
     {M NEG_T ENTRY "@a = " STARTED " async-start(p), async_execution_thread=\"t\", calls=neg\n"
                    " d = f32[3] async-done(a)\n g = f32[3] async-done(a)\n"
                    " ROOT r = f32[3] add(d, g) }",
@@ -325,6 +365,24 @@ static const struct verify_case headers[] = {
     {"HloModule m, input_output_alias={ {}: (0, {}, must-alias) }\n" ENTRY
      "ROOT r = s32[3] convert(p) }",
      "(must-alias) joins parameter 0 and a result of another shape"},
+    {"HloModule m, input_output_alias={ {}: (0, {}, may-alias) }\n" ENTRY
+     "ROOT r = f32[6] concatenate(p, p), dimensions={0} }",
+     "joins parameter 0 of 12 bytes and a result of 24"},
+    {"HloModule m, input_output_alias={ {}: (0, {}, may-alias) }\n" ENTRY
+     "ROOT r = s32[3] constant({1, 2, 3}) }",
+     NULL},
+    {"HloModule m, input_output_alias={ {0}: (0, {}, may-alias), {0}: (1, {}, may-alias) }\n" ENTRY
+     "q = f32[3] parameter(1)\n ROOT r = (f32[3], f32[3]) tuple(p, q) }",
+     "joins a part of the result to parameter 0 and to parameter 1"},
+    {"HloModule m, input_output_alias={ {}: (0, {}, may-alias) }\n"
+     "ENTRY e { p = (f32[3], f32[3]) parameter(0)\n ROOT r = (f32[3], f32[3]) copy(p) }",
+     "not two arrays"},
+    {"HloModule m, buffer_donor={ (0, {}) }\n"
+     "ENTRY e { p = (f32[3], f32[3]) parameter(0)\n ROOT r = (f32[3], f32[3]) copy(p) }",
+     "of parameter 0, which is no array"},
+    {"HloModule m, buffer_donor={ (0, {1}) }\n"
+     "ENTRY e { p = (f32[3], f32[3]) parameter(0)\n ROOT r = (f32[3], f32[3]) copy(p) }",
+     NULL},
     {"HloModule m, buffer_donor={ (0, {}) }\n" NEGATED, NULL},
     {"HloModule m, buffer_donor={ (1, {}) }\n" NEGATED, "buffer_donor names parameter 1"},
     {"HloModule m, input_output_alias={ {}: (0, {}, may-alias) }, buffer_donor={ (0, {}) "
