@@ -1,12 +1,13 @@
-/* Asynchronous forms. The work is done as soon as its operands are there and its result has a place,
- * which is at the async-start unless that leaves some of either to later updates; done gives the
- * result. Source: xla/service/hlo_verifier.cc (CheckAsyncOp). */
+/* Asynchronous forms. The work is done as soon as its operands are there and its result has a
+ * place, which is at the async-start unless that leaves some of either to later updates; done gives
+ * the result. Source: xla/service/hlo_verifier.cc (CheckAsyncOp). */
 #include "hlo/async.h"
 
 #include <stdlib.h>
 
 #include "hlo/base/error.h"
 #include "interp/eval.h"
+#include "interp/transfers.h"
 
 /* Zeros where there is no value yet. */
 static struct literal *nothing_yet(const struct shape *shape, struct error *err)
@@ -66,8 +67,8 @@ static struct literal *step(struct evaluation *evaluation, const struct instruct
     for (int i = 2; i < shape->count && ok; i++) {
         bool kept = before != NULL && i < before->shape->count &&
                     shape_compatible(before->shape->elements[i], shape->elements[i]);
-        elements[i] = kept ? literal_retain(before->elements[i])
-                           : literal_zero(shape->elements[i], err);
+        elements[i] =
+            kept ? literal_retain(before->elements[i]) : literal_zero(shape->elements[i], err);
         ok = elements[i] != NULL;
     }
     struct literal *result = ok ? literal_tuple_take(shape, elements) : NULL;
@@ -102,7 +103,7 @@ struct literal *eval_async_done(struct evaluation *evaluation,
     const struct computation *computation = async_computation(instruction);
     const struct literal *before = operands->values[0];
     if (computation == NULL || async_is_complete(before->shape, computation)) {
-        return literal_retain(before->elements[1]);
+        return transfers_settle(evaluation, instruction, literal_retain(before->elements[1]), err);
     }
     if (before->elements[0]->shape->count != computation->parameter_count) {
         error_set(err, ERROR_INVALID_ARGUMENT, "only %d of %d operands of %s are there",
@@ -110,7 +111,8 @@ struct literal *eval_async_done(struct evaluation *evaluation,
                   computation->name);
         return NULL;
     }
-    return run(evaluation, computation, before->elements[0], err);
+    struct literal *value = run(evaluation, computation, before->elements[0], err);
+    return transfers_settle(evaluation, instruction, value, err);
 }
 
 /* The end of a collective: what its start gives is (operand, result, contexts…) or the result.

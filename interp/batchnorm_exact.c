@@ -249,6 +249,12 @@ static bool all_finite(const struct work *work)
     return finite;
 }
 
+/* NaN is the positive one, whatever the processor made. */
+static void store_plainly(struct literal *literal, int64_t index, double value)
+{
+    literal_set_double(literal, index, isnan(value) ? NAN : value);
+}
+
 /* The formulas of batchnorm.c in doubles. */
 static void evaluate_plainly(const struct work *work)
 {
@@ -279,12 +285,12 @@ static void evaluate_plainly(const struct work *work)
             value = at(work, norm->gradient, i) - sum / n - value * inverse * scale_gradient / n;
         }
         value = value * inverse * work->scale + work->offset;
-        literal_set_double(norm->results[0], normalization_place(norm, work->feature, i), value);
+        store_plainly(norm->results[0], normalization_place(norm, work->feature, i), value);
     }
     if (norm->kind != NORMALIZE_INFERENCE) {
         bool training = norm->kind == NORMALIZE_TRAINING;
-        literal_set_double(norm->results[1], work->feature, training ? mean : scale_gradient);
-        literal_set_double(norm->results[2], work->feature, training ? variance : sum);
+        store_plainly(norm->results[1], work->feature, training ? mean : scale_gradient);
+        store_plainly(norm->results[2], work->feature, training ? variance : sum);
     }
 }
 

@@ -289,8 +289,7 @@ static bool matched_sizes(const struct literal *operand, const struct shape *to,
         if (to->dimensions[t] == 1 && !shape_dimension_is_dynamic(to, t)) {
             continue;
         }
-        while (f < from->rank && from->dimensions[f] == 1 &&
-               !shape_dimension_is_dynamic(from, f)) {
+        while (f < from->rank && from->dimensions[f] == 1 && !shape_dimension_is_dynamic(from, f)) {
             f++;
         }
         if (f == from->rank || from->dimensions[f] != to->dimensions[t]) {
@@ -311,7 +310,8 @@ static struct literal *bitcast(struct literal *operand, const struct shape *from
                                const struct shape *to, struct error *err)
 {
     bool tiled = from->layout->tile_count > 0 || to->layout->tile_count > 0;
-    if (!tiled && shape_elements(from) * memory_bits(from) != shape_elements(to) * memory_bits(to)) {
+    if (!tiled &&
+        shape_elements(from) * memory_bits(from) != shape_elements(to) * memory_bits(to)) {
         error_set(err, ERROR_UNIMPLEMENTED, "bitcast between sizes: %s to %s", shape_text(from),
                   shape_text(to));
         return NULL;
@@ -330,7 +330,8 @@ static struct literal *bitcast(struct literal *operand, const struct shape *from
         return result;
     }
     struct literal *memory = reorder(operand, from, true, err);
-    struct literal *view = memory != NULL ? literal_view(memory, shape_with_layout(to, NULL)) : NULL;
+    struct literal *view =
+        memory != NULL ? literal_view(memory, shape_with_layout(to, NULL)) : NULL;
     struct literal *result = view != NULL ? reorder(view, to, false, err) : NULL;
     literal_release(memory);
     literal_release(view);
@@ -349,8 +350,8 @@ static struct literal *bitcast_dynamic(const struct literal *operand, const stru
         return NULL;
     }
     struct literal *whole = literal_view(operand, shape_static(from));
-    struct literal *moved = whole != NULL ? bitcast(whole, shape_static(from), shape_static(to), err)
-                                          : NULL;
+    struct literal *moved =
+        whole != NULL ? bitcast(whole, shape_static(from), shape_static(to), err) : NULL;
     literal_release(whole);
     struct literal *result = moved != NULL ? literal_view(moved, to) : NULL;
     literal_release(moved);

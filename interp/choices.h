@@ -21,16 +21,16 @@
  *                          negate, abs, copy, select and data movement keep the bits
  * sign(NaN)                NaN; sign(±0) = ±0
  * round-nearest-afz/even   as IEEE roundToIntegralTiesToAway / TiesToEven
- * complex functions        branch cuts, signed zeros, infinities and NaN as C99 Annex G; log(1 + z) and
- *                          exp(z) − 1 keep the sign of a zero; where Annex G leaves a sign open it
- *                          is positive; power is exp(b log a), 0^0 = 1; a real zero part of a power
- *                          has the sign of IEEE 754's sinPi and cosPi of its angle; atan2 at ±i: NaN
+ * complex functions        branch cuts, signed zeros, infinities and NaN as C99 Annex G; log(1 + z)
+ *                          and exp(z) − 1 keep the sign of a zero; where Annex G leaves a sign open
+ *                          it is positive; power is exp(b log a), 0^0 = 1; an exact zero part of
+ *                          a power has the sign of IEEE 754's sinPi and cosPi; atan2 at ±i: NaN
  * complex min, max         by real part, then imaginary part (StableHLO); a NaN wins
  * rsqrt(−0)                −∞ (IEEE 754 rSqrt)
- * NaN to a type without    the zero of the opposite sign of the NaN's, −0 for the NaNs of arithmetic
+ * NaN to a type without    the zero of the opposite sign of the NaN's, −0 for those of arithmetic
  *                          (ml_dtypes); e8m0 has no zero: what underflows is 2^-127, zero is NaN
- * reduce-precision of      formats without infinity: what overflows becomes what a conversion makes of
- *                          infinity; exponent_bits not below the format's own leave it its range
+ * reduce-precision of      formats without infinity: what overflows becomes what a conversion makes
+ *                          of infinity; exponent_bits not below the format's own leave it its range
  * unstable sort            is stable here; tie order is unspecified
  * topk ties, NaN           NaN is the largest; the lower index first
  * rng                      a documented splitmix64 stream (interp/rng.c); all elements unspecified
@@ -45,7 +45,8 @@
  * out-of-bound dynamic-slice/update starts: clamped (XLA defines it); gather starts clamped,
  *                          scatter updates out of bounds dropped whole (defined)
  * scatter order            operand order of update elements, row-major; for add the exact sum
- * collective-permute in place, n slices a buffer: the first n-th of the pairs moves slice 0, and so on
+ * collective-permute in place, n slices a buffer: the first n-th of the pairs moves slice 0, and so
+ *                          on
  * collectives whose groups name devices that do not exist: as if those were not there; what they
  *                          would give is zero and unspecified
  * send and recv without pairs: a device sends to itself

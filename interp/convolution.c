@@ -3,7 +3,9 @@
  * The golden is the exact sum of the exact products of the operands as they are, rounded once to
  * the result type; integers wrap, as XLA's CPU has it (its evaluator saturates); pred is "any
  * product true". As in the StableHLO specification the input is padded, and its holes filled, with
- * zeros that take part: an infinite kernel element over padding gives NaN, as on XLA's CPU. */
+ * zeros that take part: an infinite kernel element over padding gives NaN, as on XLA's CPU. An
+ * operand with sparsity_config stands for one with more zeros (convolution_sparse.c).
+ * convolution_kind, operand_precision and algorithm say how a backend may compute, not what. */
 #include "hlo/base/error.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
@@ -20,9 +22,6 @@ bool convolution_describe(struct convolution *convolution, const struct instruct
     const struct dim_labels *labels = attr_dim_labels(instruction);
     struct window window = attr_window(instruction);
     int rank = labels == NULL ? -1 : labels->spatial_rank;
-    if (attr_get(instruction, ATTR_SPARSITY_CONFIG) != NULL) {
-        return error_set(err, ERROR_UNIMPLEMENTED, "convolution with sparsity_config");
-    }
     if (rank < 0 || window.rank != rank || input->shape->rank != rank + 2 ||
         kernel->shape->rank != rank + 2 || output->shape->rank != rank + 2) {
         return error_set(err, ERROR_UNIMPLEMENTED,
@@ -111,13 +110,19 @@ struct literal *eval_convolution(struct evaluation *evaluation,
                                  struct error *err)
 {
     struct poll poll;
+    struct literal *dense[2] = {convolution_dense(instruction, operands, false, err),
+                                convolution_dense(instruction, operands, true, err)};
+    struct literal *result = NULL;
     poll_begin(&poll, &evaluation->options);
-    struct literal *result =
-        evaluate(instruction, operands->values[0], operands->values[1], instruction->shape,
-                 evaluation->options.fidelity == FIDELITY_LITERAL, err);
-    bool ok = result != NULL &&
-              contract_spread(instruction, operands->values, evaluate_again, result, err);
-    if (!poll_end(&poll, err) || !ok) {
+    if (dense[0] != NULL && dense[1] != NULL) {
+        result = evaluate(instruction, dense[0], dense[1], instruction->shape,
+                          evaluation->options.fidelity == FIDELITY_LITERAL, err);
+    }
+    bool ok = result != NULL && contract_spread(instruction, dense, evaluate_again, result, err);
+    ok = poll_end(&poll, err) && ok;
+    literal_release(dense[0]);
+    literal_release(dense[1]);
+    if (!ok) {
         literal_release(result);
         return NULL;
     }

@@ -21,6 +21,7 @@
 
 struct literal;
 struct instruction;
+struct operands;
 
 /* One spatial dimension. Strides in elements of the part type. */
 struct convolution_dimension {
@@ -47,8 +48,13 @@ struct convolution {
     int64_t kernel_output_stride, output_feature_stride;
 };
 
+/* Operand 0 or 1 (`right`) as a whole array, owned: the operand itself, or what its sparsity_config
+ * says that it stands for. NULL with *err. */
+struct literal *convolution_dense(const struct instruction *instruction,
+                                  const struct operands *operands, bool right, struct error *err);
+
 /* Reads the instruction's numbers; shapes are as the instruction has them, element types as given.
- * False with *err for what is not supported (sparsity). */
+ * False with *err for what is not supported. */
 bool convolution_describe(struct convolution *convolution, const struct instruction *instruction,
                           const struct literal *input, const struct literal *kernel,
                           struct literal *output, struct error *err);

@@ -7,7 +7,9 @@
 #define INTERP_CUSTOM_CALL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
+struct instruction;
 struct text;
 
 struct custom_call_info {
@@ -24,6 +26,35 @@ struct custom_call_info custom_call_info(int row);
 const char *custom_call_refusal(const char *target);
 /* Whether eval_custom_call can evaluate calls of this target. */
 bool custom_call_is_known(const char *target);
+
+/* About how many terms are summed up in an element of a call's result; 0 for calls that do no
+ * arithmetic on floats. */
+int64_t custom_call_terms(const struct instruction *call);
+
+/* --- decompositions: results that are unique only up to signs, phases or order --- */
+
+enum factorization {
+    FACTORIZATION_NONE,
+    FACTORIZATION_EIGH,  /* A V = V diag(w), Vᴴ V = 1, w ascending */
+    FACTORIZATION_SVD,   /* A = U diag(s) Vᴴ, Uᴴ U = 1, Vᴴ V = 1, s descending */
+    FACTORIZATION_EIG,   /* A R = R diag(w), Lᴴ A = diag(w) Lᴴ, columns of norm 1 */
+    FACTORIZATION_SCHUR, /* A = Z T Zᴴ, Zᴴ Z = 1, T (quasi-)triangular */
+    FACTORIZATION_QR,    /* A = H(1) … H(k) R, R over reflectors, taus */
+    FACTORIZATION_LU,    /* P A = L U, pivots from 1 */
+};
+
+/* Which results of a call play which role; −1: none does. A is operand 0. */
+struct factorization_roles {
+    enum factorization kind;
+    bool lower;        /* EIGH: the triangle of A that is read */
+    int values;        /* w, s; EIG of a real matrix: real parts, with the imaginary ones behind */
+    bool values_apart; /* EIG of a real matrix: so */
+    int left, right;   /* EIGH: right = V; SVD: U and V; EIG: L and R; SCHUR: right = Z */
+    bool adjoint;      /* SVD: right is Vᴴ */
+    int form, scalars; /* SCHUR: T; QR: R over reflectors, taus; LU: LU, pivots */
+};
+/* False, and kind NONE, for all other targets. */
+bool custom_call_factorization(const struct instruction *call, struct factorization_roles *roles);
 
 /* The two tables in Markdown (`referee show custom-calls`). */
 void custom_call_explain(struct text *out);

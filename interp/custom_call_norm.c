@@ -208,11 +208,14 @@ static bool norm_backward(const struct norm *norm, struct operands *operands,
                           struct literal **parts, struct error *err)
 {
     int64_t count = shape_elements(norm->shape);
-    struct double_double *memory = malloc(4 * (size_t)count * sizeof *memory + 1);
+    struct double_double *memory = calloc(4 * (size_t)count + 1, sizeof *memory);
     struct double_double *hat = memory, *dy = memory + count, *g = dy + count, *gh = g + count;
     struct double_double n = dd_from((double)norm->features);
     const struct literal *scale = operands->values[1];
-    for (int64_t i = 0; memory != NULL && i < count; i++) {
+    if (memory == NULL) {
+        return error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for a norm");
+    }
+    for (int64_t i = 0; i < count; i++) {
         int64_t row = norm->row_of[i];
         hat[i] = dd_subtract(element(operands->values[0], i), element(operands->values[3], row));
         hat[i] = dd_multiply(hat[i], element(operands->values[4], row));
@@ -220,16 +223,15 @@ static bool norm_backward(const struct norm *norm, struct operands *operands,
         g[i] = dd_multiply(dy[i], element(scale, norm->feature_of[i]));
         gh[i] = dd_multiply(g[i], hat[i]);
     }
-    struct double_double *sums[4] = {0};
-    if (memory != NULL) {
-        sums[0] = sums_of(norm->row_of, norm->rows, g, count);
-        sums[1] = sums_of(norm->row_of, norm->rows, gh, count);
-        sums[2] = sums_of(norm->feature_of, norm->features, dy, count);
-        for (int64_t i = 0; i < count; i++) {
-            gh[i] = dd_multiply(dy[i], hat[i]);
-        }
-        sums[3] = sums_of(norm->feature_of, norm->features, gh, count);
+    struct double_double *sums[4] = {
+        sums_of(norm->row_of, norm->rows, g, count),
+        sums_of(norm->row_of, norm->rows, gh, count),
+        sums_of(norm->feature_of, norm->features, dy, count),
+    };
+    for (int64_t i = 0; i < count; i++) {
+        gh[i] = dd_multiply(dy[i], hat[i]);
     }
+    sums[3] = sums_of(norm->feature_of, norm->features, gh, count);
     bool ok = sums[0] != NULL && sums[1] != NULL && sums[2] != NULL && sums[3] != NULL;
     for (int64_t i = 0; ok && i < count; i++) {
         int64_t row = norm->row_of[i];

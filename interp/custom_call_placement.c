@@ -125,6 +125,28 @@ struct literal *custom_concat_bitcast(struct evaluation *evaluation,
     return inner_call_run(&call, evaluation, operands->values, operands->count, err);
 }
 
+/* The computation that comes with the call, where the target's meaning is that computation. */
+struct literal *custom_called(struct evaluation *evaluation, const struct instruction *instruction,
+                              struct operands *operands, struct error *err)
+{
+    const struct computation *body = instruction->called_count == 1 ? instruction->called[0] : NULL;
+    bool fits = body != NULL && body->parameter_count == operands->count &&
+                shape_compatible(body->root->shape, instruction->shape);
+    for (int i = 0; fits && i < operands->count; i++) {
+        fits = shape_compatible(body->parameters[i]->shape, operands->values[i]->shape);
+    }
+    if (!fits) {
+        return custom_call_fail(instruction, err, "no computation, or one of other shapes");
+    }
+    struct literal **arguments = memory_alloc((size_t)(operands->count + 1) * sizeof *arguments);
+    for (int i = 0; i < operands->count; i++) {
+        arguments[i] = operand_pass(operands, i);
+    }
+    struct literal *result = eval_computation(evaluation, body, arguments, operands->count, err);
+    free(arguments);
+    return result;
+}
+
 /* --- 64-bit values in two 32-bit halves --- */
 
 static bool is_64_bits(enum type type)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interp/custom_call.h"
 #include "interp/custom_call_config.h"
 #include "interp/custom_call_solver.h"
 
@@ -391,4 +392,70 @@ struct literal *custom_schur(struct evaluation *evaluation, const struct instruc
     free(parts);
     matrix_finish(&z);
     return solver_finish(&solver);
+}
+
+/* --- roles --- */
+
+static bool has(const char *target, const char *part)
+{
+    return strstr(target, part) != NULL;
+}
+
+bool custom_call_factorization(const struct instruction *call, struct factorization_roles *roles)
+{
+    *roles = (struct factorization_roles){
+        .values = -1, .left = -1, .right = -1, .form = -1, .scalars = -1};
+    const char *target = call->opcode == OP_CUSTOM_CALL ? custom_call_target(call) : "";
+    if (call->operand_count < 1 || !shape_is_array(call->operands[0]->shape) ||
+        !custom_call_is_known(target)) {
+        return false;
+    }
+    bool complex = type_is_complex(call->operands[0]->shape->type);
+    if (strcmp(target, "Eigh") == 0 || has(target, "evd_ffi")) {
+        const struct attr *config = attr_get(call, ATTR_BACKEND_CONFIG);
+        bool expanded = strcmp(target, "Eigh") == 0;
+        roles->kind = FACTORIZATION_EIGH;
+        roles->right = ffi_attribute(call, "mode", 'V') == 'V' ? 0 : -1;
+        roles->values = 1;
+        roles->lower =
+            expanded ? config == NULL || config->bytes.data[0] != '0' : solver_is_lower(call);
+    } else if (has(target, "gesvdj") || has(target, "gesvdp") || has(target, "gesvd_ffi") ||
+               has(target, "gesdd_ffi")) {
+        bool jacobi = has(target, "gesvdj") || has(target, "gesvdp");
+        bool swapped = ffi_attribute(call, "transposed", 0) != 0;
+        bool vectors =
+            ffi_attribute(call, "compute_uv", 1) != 0 && ffi_attribute(call, "mode", 'A') != 'N';
+        roles->kind = FACTORIZATION_SVD;
+        roles->values = 1;
+        roles->left = !vectors ? -1 : swapped ? 3 : 2;
+        roles->right = !vectors ? -1 : swapped ? 2 : 3;
+        roles->adjoint = !jacobi;
+    } else if (has(target, "geev_ffi") || has(target, "hybrid_eig_")) {
+        bool solver = has(target, "solver_geev");
+        if (solver && !complex) {
+            return false; /* vectors of pairs are packed */
+        }
+        roles->kind = FACTORIZATION_EIG;
+        roles->values = solver ? 1 : 0;
+        roles->values_apart = !complex;
+        int next = roles->values + (complex ? 1 : 2);
+        bool lapack = has(target, "lapack_");
+        int64_t left = ffi_attribute(call, lapack ? "compute_left" : "left", 1);
+        int64_t right = ffi_attribute(call, lapack ? "compute_right" : "right", 1);
+        roles->left = left == 0 || left == 'N' ? -1 : next;
+        roles->right = right == 0 || right == 'N' ? -1 : next + 1;
+    } else if (has(target, "gees_ffi")) {
+        roles->kind = FACTORIZATION_SCHUR;
+        roles->form = 0;
+        roles->right = ffi_attribute(call, "mode", 'V') == 'V' ? 1 : -1;
+    } else if (strcmp(target, "Qr") == 0 || has(target, "geqrf_ffi")) {
+        roles->kind = FACTORIZATION_QR;
+        roles->form = 0;
+        roles->scalars = 1;
+    } else if (has(target, "getrf_ffi")) {
+        roles->kind = FACTORIZATION_LU;
+        roles->form = 0;
+        roles->scalars = 1;
+    }
+    return roles->kind != FACTORIZATION_NONE;
 }

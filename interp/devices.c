@@ -498,7 +498,7 @@ bool grid_run(int replicas, int partitions, struct evaluation *evaluations,
     pthread_mutex_init(&grid.mutex, NULL);
     pthread_cond_init(&grid.done, NULL);
     grid.devices = memory_zalloc((size_t)count * sizeof *grid.devices);
-    struct transfers *transfers = transfers_create();
+    struct transfers *transfers = transfers_create(evaluations[0].module);
     int started = 0;
     pthread_mutex_lock(&grid.mutex);
     grid.running = -1;

@@ -109,6 +109,10 @@ static inline double dd_dot_unit(int64_t count)
  * decided. */
 bool dd_decide(enum type type, struct double_double a, double bound, double *out);
 
+/* The same for a * 2^exponent ± bound * 2^exponent, which may be anything. */
+bool dd_decide_scaled(enum type type, struct double_double a, double bound, int exponent,
+                      double *out);
+
 /* The element of `type` nearest to a, as a double; one rounding. */
 static inline double dd_round(enum type type, struct double_double a)
 {

@@ -43,9 +43,10 @@ int64_t dynamic_elements(const struct literal *literal)
 
 /* --- masks --- */
 
-/* Fills what lies beyond the run-time sizes; marks: the value of the bits there (with an array of
- * marks in place, if there are to be any). */
-static void fill_beyond(struct literal *literal, const void *element, bool marked)
+/* Fills what lies outside a box at the origin; marked: the value of the bits there (with an array
+ * of marks in place, if there are to be any). */
+static void fill_outside(struct literal *literal, const int64_t *sizes, const void *element,
+                         bool marked)
 {
     const struct shape *shape = literal->shape;
     int bytes = type_bytes(shape->type);
@@ -56,9 +57,9 @@ static void fill_beyond(struct literal *literal, const void *element, bool marke
     for (int d = 0; d < shape->rank; d++) {
         struct walk walk;
         walk_begin(&walk);
-        int64_t size = dynamic_size(literal, d);
+        int64_t size = sizes[d];
         for (int e = 0; e < shape->rank; e++) {
-            int64_t extent = e < d    ? dynamic_size(literal, e)
+            int64_t extent = e < d    ? sizes[e]
                              : e == d ? shape->dimensions[e] - size
                                       : shape->dimensions[e];
             walk_add(&walk, extent, 0, strides[e]);
@@ -72,9 +73,13 @@ static void fill_beyond(struct literal *literal, const void *element, bool marke
 
 static const char zero_element[16];
 
-bool dynamic_clear_beyond(struct literal *literal, struct error *err)
+bool dynamic_clear_outside(struct literal *literal, const int64_t *sizes, struct error *err)
 {
-    if (!dynamic_is_partial(literal)) {
+    bool outside = false;
+    for (int d = 0; d < literal->shape->rank; d++) {
+        outside |= sizes[d] < literal->shape->dimensions[d];
+    }
+    if (!outside) {
         return true;
     }
     if (literal->buffer->unspecified == NULL) {
@@ -84,8 +89,14 @@ bool dynamic_clear_beyond(struct literal *literal, struct error *err)
                              shape_text(literal->shape));
         }
     }
-    fill_beyond(literal, zero_element, true);
+    fill_outside(literal, sizes, zero_element, true);
     return true;
+}
+
+bool dynamic_clear_beyond(struct literal *literal, struct error *err)
+{
+    return literal->dynamic_sizes == NULL ||
+           dynamic_clear_outside(literal, literal->dynamic_sizes, err);
 }
 
 struct literal *eval_mask_dynamic(const struct literal *literal, const void *element,
@@ -97,7 +108,8 @@ struct literal *eval_mask_dynamic(const struct literal *literal, const void *ele
     }
     masked = literal_own_take(masked, err);
     if (masked != NULL) {
-        fill_beyond(masked, element != NULL ? element : zero_element, false);
+        fill_outside(masked, masked->dynamic_sizes, element != NULL ? element : zero_element,
+                     false);
     }
     return masked;
 }
@@ -139,8 +151,6 @@ struct literal *dynamic_operand(const struct instruction *instruction,
                         : literal_retain(operand);
     case OP_CONVOLUTION:
     case OP_DOT:
-    case OP_RAGGED_DOT:
-    case OP_SCALED_DOT:
         return eval_mask_dynamic(operand, NULL, err);
     case OP_PAD:
         return eval_mask_dynamic(operand, literal_data(operands->values[1]), err);
@@ -326,7 +336,8 @@ bool dynamic_result_sizes(const struct instruction *instruction, const struct op
     while (shape_is_tuple(shape) && shape->count > 0) {
         shape = shape->elements[0];
     }
-    if (!has_dynamic(instruction->shape) || !shape_is_array(shape) || operands->count == 0) {
+    if (!has_dynamic(instruction->shape) || !shape_is_array(shape) || operands->count == 0 ||
+        dynamic_runs_live(instruction->opcode)) {
         return false;
     }
     int rank = shape->rank;
@@ -350,8 +361,14 @@ bool dynamic_result_sizes(const struct instruction *instruction, const struct op
     case OP_DYNAMIC_RESHAPE:
     case OP_FUSION:
     case OP_GET_TUPLE_ELEMENT:
+    case OP_INFEED:
     case OP_OPT_BARRIER:
+    case OP_RECV:
+    case OP_RECV_DONE:
     case OP_RESHAPE:
+    case OP_RNG_BIT_GENERATOR:
+    case OP_SCAN:
+    case OP_SEND:
     case OP_SET_DIMENSION_SIZE:
     case OP_TUPLE:
     case OP_WHILE:

@@ -38,13 +38,16 @@ bool dynamic_result_sizes(const struct instruction *instruction, const struct op
 /* Sets the sizes in `value` (an array, or a tuple of arrays of one rank), which must be the
  * caller's alone, and clears what lies beyond. */
 bool dynamic_set_sizes(struct literal *value, const int64_t *sizes, struct error *err);
-/* A sort along a dimension that ends before its bound sorts only what is within (dynamic_sort.c):
- * does this one, and its value by `evaluate` on the live part (run-time sizes are not set yet). */
-bool dynamic_sort_concerns(const struct instruction *instruction, const struct operands *operands);
-struct literal *dynamic_sort(struct evaluation *evaluation, eval_function *evaluate,
+/* Some ops are evaluated on the live parts of their operands (dynamic_live.c): is it one of them,
+ * has it a part to evaluate on, and its value by `evaluate` (run-time sizes set). */
+bool dynamic_runs_live(enum opcode opcode);
+bool dynamic_live_concerns(const struct instruction *instruction, const struct operands *operands);
+struct literal *dynamic_live(struct evaluation *evaluation, eval_function *evaluate,
                              const struct instruction *instruction, const struct operands *operands,
                              struct error *err);
 /* Makes the elements beyond the run-time sizes zero and unspecified. */
 bool dynamic_clear_beyond(struct literal *literal, struct error *err);
+/* The same for what lies outside a box of these sizes at the origin. */
+bool dynamic_clear_outside(struct literal *literal, const int64_t *sizes, struct error *err);
 
 #endif

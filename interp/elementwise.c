@@ -169,9 +169,8 @@ struct literal *eval_clamp(struct evaluation *evaluation, const struct instructi
                            struct operands *operands, struct error *err)
 {
     (void)evaluation;
-    return type_is_complex(instruction->shape->type)
-               ? clamp_complex(instruction, operands, err)
-               : elementwise(instruction, operands, err);
+    return type_is_complex(instruction->shape->type) ? clamp_complex(instruction, operands, err)
+                                                     : elementwise(instruction, operands, err);
 }
 
 /* --- select --- */

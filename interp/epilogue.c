@@ -97,8 +97,8 @@ static double steepness(enum activation activation, double parameter)
     }
 }
 
-/* A bound of |f'| / |f| at x and near it, infinite where there is none of use: what an error of x is
- * relative to a small f. */
+/* A bound of |f'| / |f| at x and near it, infinite where there is none of use: what an error of x
+ * is relative to a small f. */
 static double relative_steepness(enum activation activation, double parameter, double x)
 {
     double size = fabs(x);

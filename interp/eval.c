@@ -154,8 +154,8 @@ static struct literal *run_prepared(struct evaluation *evaluation, const struct 
     bool sized = step->dynamic && dynamic_result_sizes(step->instruction, operands, sizes);
     int ready = prepare_operands(evaluation, step, operands, values, dying, replaced, err);
     if (ready == count) {
-        result = step->dynamic && dynamic_sort_concerns(step->instruction, &prepared)
-                     ? dynamic_sort(evaluation, step->evaluate, step->instruction, &prepared, err)
+        result = step->dynamic && dynamic_live_concerns(step->instruction, &prepared)
+                     ? dynamic_live(evaluation, step->evaluate, step->instruction, &prepared, err)
                      : step->evaluate(evaluation, step->instruction, &prepared, err);
     }
     for (int i = 0; i < ready; i++) {

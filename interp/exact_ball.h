@@ -2,10 +2,11 @@
  *
  * The exact value lies within e of v. Every operation adds what its operands' errors may do and its
  * own rounding: at most BALL_UNIT relative for + − × ÷ √ (half of it, and the other half pays for
- * the roundings of e itself), BALL_LIBM for a function of the C library, where the GNU C library's
- * manual ("Known Maximum Errors in Math Functions", 2.36) has at most 4 units of 2^-63. A ball with
- * v = e = 0 is an exact zero, whose sign is right. Whatever leaves the range in which this holds
- * gets an infinite error, and somebody else decides. */
+ * the roundings of e itself). A function of the C library is granted four times what the GNU C
+ * library's manual has ("Known Maximum Errors in Math Functions", 2.36), and more: BALL_NEAR for
+ * exp, log, sin, cos and atan2, whose errors are at most one unit of 2^-63, BALL_LIBM for others. A
+ * ball with v = e = 0 is an exact zero, whose sign is right. Whatever leaves the range in which
+ * this holds gets an infinite error, and somebody else decides. */
 #ifndef INTERP_EXACT_BALL_H
 #define INTERP_EXACT_BALL_H
 
@@ -13,6 +14,7 @@
 #include <stdbool.h>
 
 #define BALL_UNIT 0x1p-63L
+#define BALL_NEAR 0x1p-61L
 #define BALL_LIBM 0x1p-60L
 /* Below this, long doubles may be subnormal; beyond this, exp overflows. */
 #define BALL_LEAST 0x1p-16000L
@@ -119,7 +121,7 @@ static inline struct ball ball_exp(struct ball a)
         return ball_none();
     }
     const long double v = expl(a.v);
-    return ball_make(v, v * (2 * a.e + BALL_LIBM));
+    return ball_make(v, v * (2 * a.e + BALL_NEAR));
 }
 /* Of an exact value, as sinh and cosh. */
 static inline struct ball ball_expm1(struct ball a)
@@ -144,7 +146,7 @@ static inline struct ball ball_cosh(struct ball a)
 static inline struct ball ball_log(struct ball a)
 {
     const long double v = logl(a.v);
-    return a.v > 4 * a.e ? ball_make(v, fabsl(v) * BALL_LIBM + 2 * a.e / a.v) : ball_none();
+    return a.v > 4 * a.e ? ball_make(v, fabsl(v) * BALL_NEAR + 2 * a.e / a.v) : ball_none();
 }
 static inline struct ball ball_log1p(struct ball a)
 {
@@ -159,12 +161,12 @@ static inline struct ball ball_log1p(struct ball a)
 static inline struct ball ball_sin(struct ball a)
 {
     const long double v = sinl(a.v);
-    return ball_is_zero(a) ? a : ball_make(v, fabsl(v) * BALL_LIBM + a.e);
+    return ball_is_zero(a) ? a : ball_make(v, fabsl(v) * BALL_NEAR + a.e);
 }
 static inline struct ball ball_cos(struct ball a)
 {
     const long double v = cosl(a.v);
-    return ball_make(v, fabsl(v) * BALL_LIBM + a.e);
+    return ball_make(v, fabsl(v) * BALL_NEAR + a.e);
 }
 static inline struct ball ball_asinh(struct ball a)
 {
@@ -183,14 +185,14 @@ static inline struct ball ball_atan2(struct ball y, struct ball x)
     const long double v = atan2l(y.v, x.v);
     const bool x_clear = fabsl(x.v) > 2 * x.e, y_clear = fabsl(y.v) > 2 * y.e;
     if (ball_is_zero(y) && (x_clear || (ball_is_zero(x)))) {
-        return v == 0 ? (struct ball){v, 0} : ball_make(v, fabsl(v) * BALL_LIBM);
+        return v == 0 ? (struct ball){v, 0} : ball_make(v, fabsl(v) * BALL_NEAR);
     }
     if (!(y_clear || (x_clear && x.v > 0))) { /* the origin or the cut may be inside */
         return ball_none();
     }
     const long double square = x.v * x.v + y.v * y.v;
     const long double moved = fabsl(x.v) * y.e + fabsl(y.v) * x.e + x.e * y.e;
-    return ball_make(v, fabsl(v) * BALL_LIBM + 4 * moved / square);
+    return ball_make(v, fabsl(v) * BALL_NEAR + 4 * moved / square);
 }
 /* |a| with a sign; a's own is sure. */
 static inline struct ball ball_with_sign(struct ball a, bool negative)

@@ -1,22 +1,12 @@
 /* Complex functions: arithmetic in exact doubles, the rest by a guess in doubles where one is cheap
  * and sure, else in balls of long doubles (exact_complex_guess.c), else in intervals of MPFR
  * (exact_complex_mpfr.c). Infinities and NaN are in exact_complex_limits.c. */
-#include <complex.h>
 #include <math.h>
 
 #include "hlo/floats.h"
 #include "interp/exact.h"
 #include "interp/exact_internal.h"
 #include "interp/exact_sum.h"
-
-#ifndef CMPLX
-#define CMPLX(x, y) __builtin_complex((double)(x), (double)(y))
-#endif
-
-static struct exact_parts parts_of(double complex z)
-{
-    return (struct exact_parts){creal(z), cimag(z)};
-}
 
 static struct exact_parts round_parts(enum type part, struct exact_parts z)
 {
@@ -318,7 +308,7 @@ static struct exact_parts finite_binary(enum exact_binary_function function, enu
 static struct exact_parts power_limit(struct exact_parts a, struct exact_parts b)
 {
     const struct exact_parts log = unary_one(EXACT_LOG, TYPE_F64, a);
-    const struct exact_parts exponent = parts_of(CMPLX(b.re, b.im) * CMPLX(log.re, log.im));
+    const struct exact_parts exponent = exact_complex_multiply_limit(b, log);
     return unary_one(EXACT_EXP, TYPE_F64, exponent);
 }
 
@@ -327,7 +317,6 @@ static struct exact_parts binary_one(enum exact_binary_function function, enum t
 {
     const bool finite = is_finite(a) && is_finite(b);
     const bool b_zero = b.re == 0 && b.im == 0;
-    const double complex x = CMPLX(a.re, a.im), y = CMPLX(b.re, b.im);
     switch (function) {
     case EXACT_ADD:
         return round_parts(part, (struct exact_parts){a.re + b.re, a.im + b.im});
@@ -336,14 +325,14 @@ static struct exact_parts binary_one(enum exact_binary_function function, enum t
     case EXACT_MULTIPLY:
         return finite ? (struct exact_parts){product_sum(part, a.re, b.re, -a.im, b.im),
                                              product_sum(part, a.re, b.im, a.im, b.re)}
-                      : round_parts(part, parts_of(x * y));
+                      : round_parts(part, exact_complex_multiply_limit(a, b));
     case EXACT_DIVIDE:
         return finite && !b_zero
                    ? (struct exact_parts){product_sum_quotient(part, a.re, b.re, a.im, b.im, b.re,
                                                                b.im),
                                           product_sum_quotient(part, a.im, b.re, -a.re, b.im, b.re,
                                                                b.im)}
-                   : round_parts(part, parts_of(x / y));
+                   : round_parts(part, exact_complex_divide_limit(a, b));
     case EXACT_POWER:
         if (b_zero) {
             return (struct exact_parts){1, 0};

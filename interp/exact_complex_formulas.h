@@ -10,6 +10,8 @@
  * keep their signs, which tell the side of a branch cut (C99 Annex G). Inverse functions after
  * W. Kahan, "Branch cuts for complex elementary functions", 1987. */
 
+#ifdef REAL
+
 struct NAME(complex) {
     REAL re, im;
 };
@@ -309,3 +311,5 @@ static COMPLEX NAME(atan2_complex)(WORK_PARAMETER struct exact_parts a, struct e
 #undef REAL
 #undef NAME
 #undef R
+
+#endif

@@ -1,7 +1,8 @@
 /* Complex functions of infinities and NaN: the tables of C99 Annex G.6 (with C17's corrections of
- * ctanh and cacosh), and what follows from them for the functions that C lacks. Each function here
- * takes arguments whose imaginary part is not negative; the others are conjugates. A result whose
- * sign the standard leaves open is positive. */
+ * ctanh and cacosh), and what follows from them for the functions that C lacks; products and
+ * quotients by G.5.1. Each function of one argument here takes arguments whose imaginary part is
+ * not negative; the others are conjugates. A result whose sign the standard leaves open is
+ * positive. */
 #include <math.h>
 
 #include "interp/exact_internal.h"
@@ -209,4 +210,86 @@ struct exact_parts exact_complex_limit(enum exact_function function, struct exac
     default:
         return conjugate_limit(limits[function], z.re, z.im);
     }
+}
+
+/* --- products and quotients ---------------------------------------------------------------------
+ *
+ * As the sample functions of G.5.1: a number is infinite if a part is, even beside a NaN. Where
+ * plain arithmetic gives NaN in both parts although that decides the result, infinite numbers are
+ * boxed to parts 0 and ±1, and the plain result of those gives the direction. */
+
+static bool is_infinite(struct exact_parts z)
+{
+    return isinf(z.re) || isinf(z.im);
+}
+static bool is_finite(struct exact_parts z)
+{
+    return isfinite(z.re) && isfinite(z.im);
+}
+static struct exact_parts boxed(struct exact_parts z)
+{
+    return parts(copysign(isinf(z.re) ? 1 : 0, z.re), copysign(isinf(z.im) ? 1 : 0, z.im));
+}
+static struct exact_parts without_nan(struct exact_parts z)
+{
+    return parts(isnan(z.re) ? copysign(0, z.re) : z.re, isnan(z.im) ? copysign(0, z.im) : z.im);
+}
+static struct exact_parts multiply(struct exact_parts a, struct exact_parts b)
+{
+    return parts(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
+}
+static struct exact_parts scaled(double factor, struct exact_parts z)
+{
+    return parts(factor * z.re, factor * z.im);
+}
+
+struct exact_parts exact_complex_multiply_limit(struct exact_parts a, struct exact_parts b)
+{
+    const struct exact_parts plain = multiply(a, b);
+    if (!isnan(plain.re) || !isnan(plain.im)) {
+        return plain;
+    }
+    bool again = is_infinite(a) || is_infinite(b);
+    if (is_infinite(a)) {
+        a = boxed(a);
+        b = without_nan(b);
+    }
+    if (is_infinite(b)) {
+        b = boxed(b);
+        a = without_nan(a);
+    }
+    if (!again && (isinf(a.re * b.re) || isinf(a.im * b.im) || isinf(a.re * b.im) ||
+                   isinf(a.im * b.re))) { /* overflow beside a NaN */
+        a = without_nan(a);
+        b = without_nan(b);
+        again = true;
+    }
+    return again ? scaled(INFINITY, multiply(a, b)) : plain;
+}
+
+struct exact_parts exact_complex_divide_limit(struct exact_parts a, struct exact_parts b)
+{
+    /* A finite divisor is scaled, so that its square neither overflows nor vanishes. */
+    const double size = fabs(b.re) > fabs(b.im) ? fabs(b.re) : fabs(b.im);
+    const int exponent = is_finite(b) && size != 0 ? ilogb(size) : 0;
+    const struct exact_parts near = parts(scalbn(b.re, -exponent), scalbn(b.im, -exponent));
+    const struct exact_parts turned = parts(near.re, -near.im);
+    const double square = near.re * near.re + near.im * near.im;
+    const struct exact_parts product = multiply(a, turned);
+    const struct exact_parts plain =
+        parts(scalbn(product.re / square, -exponent), scalbn(product.im / square, -exponent));
+    if (!isnan(plain.re) || !isnan(plain.im)) {
+        return plain;
+    }
+    if (square == 0 && (!isnan(a.re) || !isnan(a.im))) {
+        return scaled(copysign(INFINITY, b.re), a);
+    }
+    if (is_infinite(a) && is_finite(b)) {
+        return scaled(INFINITY, multiply(boxed(a), turned));
+    }
+    if (is_infinite(b) && is_finite(a)) {
+        const struct exact_parts direction = boxed(b);
+        return scaled(0, multiply(a, parts(direction.re, -direction.im)));
+    }
+    return plain;
 }

@@ -1,5 +1,7 @@
 /* Exact matrix products: panels of doubles, dgemm on tiles of them, a rounding test, and exact sums
- * for what the test leaves open. f64 results and small products take compensated sums at once. */
+ * for what the test leaves open. f64 results and small products take compensated sums at once. Ten
+ * dgemms of slices of the mantissas, which 106 bits take, would cost as much as the compensated
+ * sums do. */
 #include "interp/exact_dot.h"
 
 #include <math.h>
@@ -26,6 +28,7 @@ enum {
     TILE_COLUMNS = 512,
     TILE_SUMS = 64,          /* edge of a tile of compensated sums */
     FILL_DOUBLES = 1 << 14,  /* fewest doubles worth another thread */
+    QUICK_DEPTH = 48,        /* from which norms are worth their time in sums of f64 */
     SMALL_PRODUCT = 1 << 13, /* multiplications for which BLAS is not worth its call */
     TURNED_VECTORS = 64,     /* the block in which operands that fill across are turned */
     TURNED_DEPTH = 32,
@@ -52,6 +55,7 @@ struct product {
     struct panel a, b;
     int64_t depth; /* of the whole product */
     bool sums;     /* compensated sums only */
+    bool quick;    /* of them: with bounds by the vectors' norms */
     bool whole;    /* the panels hold the vectors' whole depth */
     bool last_slice;
     double factor; /* bound = factor * |a| * |b| */
@@ -167,11 +171,13 @@ static void fill_range(void *context, int64_t begin, int64_t end)
         operand->fill(operand->context, panel->first + begin, end - begin, panel->k, panel->depth,
                       panel->data + begin * (panel->across ? 1 : panel->step), panel->step);
     }
-    if (job->product->sums) {
+    if (job->product->sums && !job->product->quick) {
         return;
     }
     add_norms(panel, begin, end - begin);
-    if (job->product->whole) {
+    if (job->product->quick) {
+        memset(panel->integral + begin, 0, (size_t)(end - begin));
+    } else if (job->product->whole) {
         mark_integral(panel, begin, end - begin);
     }
 }
@@ -308,9 +314,36 @@ static double additions_of(int64_t depth)
     return 2 * ((double)(depth / EXACT_SUM_LANES) + 64) * 2 + 4 * (double)(depth / BUFFER);
 }
 
+/* The same with less work a term, which leaves `slack`, the sum of the magnitudes of all errors, to
+ * be bounded by the norms: u |a * b| of each product; and each of the depth / EXACT_SUM_LANES
+ * additions in a lane, and of those that join lanes and pieces, u times what it has added up so
+ * far, which is at most Σ |a * b| ≤ |a| |b| over all lanes together. Errors of products may
+ * underflow. */
+static bool quick_element(const struct product *product, int64_t i, int64_t j, double *value)
+{
+    const struct exact_sum_kernels *kernels = exact_sum_kernels_here();
+    const double depth = (double)product->depth;
+    struct exact_partial sum = {0, 0, 0};
+    double a_buffer[BUFFER], b_buffer[BUFFER];
+    for (int64_t k = 0; k < product->depth; k += BUFFER) {
+        const int64_t size = product->depth - k < BUFFER ? product->depth - k : BUFFER;
+        const double *a = panel_vector(product, &product->a, i, k, size, a_buffer);
+        const double *b = panel_vector(product, &product->b, j, k, size, b_buffer);
+        const struct exact_partial part = kernels->quick_dot(a, b, size);
+        exact_partial_merge(&sum, &part);
+    }
+    const double additions = depth / EXACT_SUM_LANES + 128 + 64 * (depth / BUFFER + 1);
+    sum.slack =
+        0x1.1p-53 * additions * product->a.norms[i] * product->b.norms[j] + depth * 0x1p-1060;
+    return exact_partial_round(&sum, additions_of(product->depth), product->type, value);
+}
+
 static double element(const struct product *product, int64_t i, int64_t j)
 {
     double value;
+    if (product->quick && quick_element(product, i, j, &value)) {
+        return value;
+    }
     const struct exact_partial sum = element_sum(product, i, j);
     if (exact_partial_round(&sum, additions_of(product->depth), product->type, &value)) {
         return value;
@@ -490,7 +523,7 @@ static bool multiply_block(struct product *product, int64_t slice)
             panels[p]->depth = depth;
             panels[p]->first_slice = k == 0;
             fill_panel(product, panels[p]);
-            if (product->last_slice && !product->sums) {
+            if (product->last_slice && (!product->sums || product->quick)) {
                 finish_norms(product, panels[p]);
             }
         }
@@ -546,6 +579,7 @@ bool exact_dot(enum type type, const struct exact_dot_operand *a, const struct e
     }
     product.sums = type == TYPE_F64 || type == TYPE_F8E8M0FNU ||
                    (double)rows * (double)columns * (double)depth <= SMALL_PRODUCT;
+    product.quick = type == TYPE_F64 && depth >= QUICK_DEPTH && rows > 1 && columns > 1;
     const int64_t slice = depth <= DEPTH_MOST || product.sums ? depth : DEPTH_SLICE;
     product.whole = slice == depth;
     product.a.operand = a;

@@ -56,6 +56,10 @@ struct exact_parts exact_complex_mpfr_binary(enum exact_binary_function function
 /* Where a part of z is infinite or NaN, as C99 Annex G has it (exact_complex_limits.c). The parts
  * are not rounded yet. */
 struct exact_parts exact_complex_limit(enum exact_function function, struct exact_parts z);
+/* a * b and a / b where something is infinite or NaN, or b is zero (G.5.1); of finite numbers, as
+ * plain doubles give it. */
+struct exact_parts exact_complex_multiply_limit(struct exact_parts a, struct exact_parts b);
+struct exact_parts exact_complex_divide_limit(struct exact_parts a, struct exact_parts b);
 /* numerator / |z|. */
 double exact_complex_mpfr_sign(enum type part, double numerator, struct exact_parts z);
 /* Powers whose zero parts only exact angles show: for exact_complex_mpfr_binary alone. */

@@ -171,6 +171,33 @@ static struct exact_partial VECTOR_FUNCTION(dot)(const double *a, const double *
     return join(chains);
 }
 
+static struct exact_partial VECTOR_FUNCTION(quick_dot)(const double *a, const double *b,
+                                                       int64_t count)
+{
+    struct vector_partial chains[CHAINS];
+    int64_t i = 0;
+    for (int c = 0; c < CHAINS; c++) {
+        chains[c] = (struct vector_partial){vector_all(-0.0), vector_all(0), vector_all(0)};
+    }
+    for (; i + CHAINS * VECTOR_WIDTH <= count; i += CHAINS * VECTOR_WIDTH) {
+#pragma GCC unroll 4
+        for (int c = 0; c < CHAINS; c++) {
+            const int64_t at = i + c * VECTOR_WIDTH;
+            vector product_error, sum_error;
+            vector product = two_product(vector_read(a + at), vector_read(b + at), &product_error);
+            chains[c].high = two_sum(chains[c].high, product, &sum_error);
+            chains[c].low += product_error + sum_error;
+        }
+    }
+    struct exact_partial sum = join(chains);
+    if (i < count) {
+        const struct exact_partial rest = VECTOR_FUNCTION(dot)(a + i, b + i, count - i, false);
+        exact_partial_merge(&sum, &rest);
+    }
+    sum.slack = 0;
+    return sum;
+}
+
 /* One vector of settle: the rounded values, and which lanes stay open. */
 VECTOR_INLINE vector settle_vector(const struct float_layout *layout, vector value, vector bound,
                                    uint64_t *open)
@@ -281,6 +308,7 @@ const struct exact_sum_kernels VECTOR_FUNCTION(exact_sum_kernels) = {
     .sum = VECTOR_FUNCTION(sum),
     .add = VECTOR_FUNCTION(add),
     .dot = VECTOR_FUNCTION(dot),
+    .quick_dot = VECTOR_FUNCTION(quick_dot),
     .settle = VECTOR_FUNCTION(settle),
     .gather = VECTOR_FUNCTION(gather),
     .norm = VECTOR_FUNCTION(norm),

@@ -46,8 +46,8 @@ struct literal *eval_outfeed(struct evaluation *evaluation, const struct instruc
 {
     (void)instruction;
     const struct interp_options *options = &evaluation->options;
-    if (options->outfeed != NULL && !options->outfeed(options->context, device_of(evaluation),
-                                                      operands->values[0], err)) {
+    if (options->outfeed != NULL &&
+        !options->outfeed(options->context, device_of(evaluation), operands->values[0], err)) {
         return NULL;
     }
     return literal_create(shape_token(), err);

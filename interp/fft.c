@@ -96,7 +96,7 @@ static void load(struct fft *fft)
     }
 }
 
-/* B of a transform. What underflows, when scaled too, is far below it. */
+/* B of a transform, scaled as it is. What underflows is far below it. */
 static double bound_of(const struct fft *fft, int64_t transform)
 {
     double points = 1;
@@ -107,7 +107,7 @@ static double bound_of(const struct fft *fft, int64_t transform)
     double bound = 1.01 * fft->errors.of_elements * sqrt(points) * norm;
     bound = is_inverse(fft) ? bound / points : bound;
     bool exact = norm == 0 || (bound == 0 && fft->exponents[transform] == 0);
-    return exact ? 0 : ldexp(bound + points * 0x1p-500, fft->exponents[transform]) + DD_TINY;
+    return exact ? 0 : bound + (fft->scaled ? points * 0x1p-500 : DD_TINY);
 }
 
 /* Rounds elements that the bound decides. */
@@ -129,13 +129,9 @@ static void decide_range(void *context, int64_t begin, int64_t end)
         bool zero = fft->out.zero != NULL && fft->out.zero[i];
         for (int p = 0; p < (complex ? 2 : 1) && !zero; p++) {
             struct double_double value = {fft->out.parts[2 * p][i], fft->out.parts[2 * p + 1][i]};
-            if (exponent != 0) {
-                value =
-                    (struct double_double){ldexp(value.high, exponent), ldexp(value.low, exponent)};
-            }
             if (isnan(value.high)) {
                 parts[p] = NAN;
-            } else if (!dd_decide(type, value, bound, &parts[p])) {
+            } else if (!dd_decide_scaled(type, value, bound, exponent, &parts[p])) {
                 fft->open[i] |= (unsigned char)(1 << p);
             }
         }

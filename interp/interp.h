@@ -32,8 +32,8 @@ enum noise_place {
 struct interp_span {
     const struct instruction *instruction; /* of several the last, whose value it is */
     int members;                           /* how many */
-    /* Of arrays; 0 for control flow, whose parts have spans of their own, and for what only passes a
-     * value on. What picks elements reads, and what updates in place writes, those elements. */
+    /* Of arrays; 0 for control flow, whose parts have spans of their own, and for what only passes
+     * a value on. What picks elements reads, and what updates in place writes, those elements. */
     int64_t bytes_read, bytes_written;
 };
 
@@ -58,9 +58,9 @@ struct interp_options {
     struct literal *(*infeed)(void *context, int device, const struct shape *shape,
                               struct error *err);
     bool (*outfeed)(void *context, int device, const struct literal *value, struct error *err);
-    /* send and recv with is_host_transfer. `host_send` gets what a device sends (borrowed); NULL hook
-     * = it is dropped. `host_receive` gives what `recv` receives, owned by the caller; NULL with *err
-     * when there is nothing. NULL hook = such a recv is UNIMPLEMENTED. */
+    /* send and recv with is_host_transfer. `host_send` gets what a device sends (borrowed); NULL
+     * hook = it is dropped. `host_receive` gives what `recv` receives, owned by the caller; NULL
+     * with *err when there is nothing. NULL hook = such a recv is UNIMPLEMENTED. */
     bool (*host_send)(void *context, int device, const struct instruction *send,
                       const struct literal *value, struct error *err);
     struct literal *(*host_receive)(void *context, int device, const struct instruction *recv,

@@ -174,7 +174,7 @@ bool lane_complex_unary(enum opcode opcode, enum type type, struct lane_step *st
 }
 
 /* Complex numbers ordered by real part, then imaginary part: StableHLO's order for minimum and
- * maximum. */
+ * maximum. A number with a NaN wins, as among the reals. */
 static bool less(double a_re, double a_im, double b_re, double b_im)
 {
     return a_re < b_re || (a_re == b_re && a_im < b_im);
@@ -188,7 +188,8 @@ static void extreme(const struct lane_step *step, void *out, const void *const *
     for (int64_t i = 0; i < count; i++) {
         double a_re = a[i], a_im = a[LANE_STRIP + i], b_re = b[i], b_im = b[LANE_STRIP + i];
         bool take_b = largest ? less(a_re, a_im, b_re, b_im) : less(b_re, b_im, a_re, a_im);
-        take_b = take_b || ((b_re != b_re || b_im != b_im) && a_re == a_re && a_im == a_im);
+        const bool a_nan = a_re != a_re || a_im != a_im, b_nan = b_re != b_re || b_im != b_im;
+        take_b = a_nan || b_nan ? !a_nan : take_b;
         re[i] = take_b ? b_re : a_re;
         im[i] = take_b ? b_im : a_im;
     }

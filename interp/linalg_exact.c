@@ -47,6 +47,11 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* Rounding boundaries are multiples of 2^this. */
 static int64_t boundary_bit(enum type type)
 {
@@ -260,7 +265,7 @@ enum exact_outcome cholesky_exactly(const struct hermitian *a, unsigned char *op
         }
         int exponent;
         frexp(a->re[i * n + i], &exponent);
-        e.top = -least(-e.top, -exponent);
+        e.top = most(e.top, exponent);
         if (a->re[i * n + i] < 0) {
             return EXACT_INDEFINITE;
         }
@@ -312,7 +317,7 @@ static int64_t row_loss(const struct triangular_system *system, int64_t i)
             if (counts && k == i) {
                 int exponent;
                 frexp(parts[p], &exponent);
-                pivot = p == 0 || system->re[i * n + i] == 0 ? exponent : -least(-pivot, -exponent);
+                pivot = p == 0 || system->re[i * n + i] == 0 ? exponent : most(pivot, exponent);
             }
         }
     }

@@ -153,6 +153,12 @@ static bool solve_column(const struct triangular *triangular, struct solution *x
     return open;
 }
 
+/* NaN is the positive one, whatever the processor made. */
+static double round_special(enum type type, double value)
+{
+    return float_round(type, isnan(value) ? NAN : value);
+}
+
 /* The same in plain doubles. */
 static void solve_plainly(const struct triangular *triangular, struct solution *x)
 {
@@ -180,8 +186,8 @@ static void solve_plainly(const struct triangular *triangular, struct solution *
             x->im_high[i] = sum[1] / re;
         }
         enum type type = type_part(triangular->result->shape->type);
-        x->values[2 * i] = float_round(type, x->re_high[i]);
-        x->values[2 * i + 1] = float_round(type, x->im_high[i]);
+        x->values[2 * i] = round_special(type, x->re_high[i]);
+        x->values[2 * i + 1] = round_special(type, x->im_high[i]);
     }
 }
 

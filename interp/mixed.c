@@ -11,10 +11,26 @@
 static bool computes_into(enum opcode opcode)
 {
     static const char *const evaluators[] = {
-        "unary",       "binary",           "compare",            "select",       "clamp",
-        "convert",     "bitcast_convert",  "reduce_precision",   "dot",          "ragged_dot",
-        "scaled_dot",  "convolution",      "stochastic_convert", "rng",          "tuple",
-        "parameter",   "get_tuple_element", "while",             "conditional",  "call",
+        "unary",
+        "binary",
+        "compare",
+        "select",
+        "clamp",
+        "convert",
+        "bitcast_convert",
+        "reduce_precision",
+        "dot",
+        "ragged_dot",
+        "scaled_dot",
+        "convolution",
+        "stochastic_convert",
+        "rng",
+        "tuple",
+        "parameter",
+        "get_tuple_element",
+        "while",
+        "conditional",
+        "call",
     };
     for (size_t i = 0; i < sizeof evaluators / sizeof *evaluators; i++) {
         if (strcmp(opcode_table[opcode].eval, evaluators[i]) == 0) {

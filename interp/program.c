@@ -480,6 +480,11 @@ bool program_input_is_used(const struct program *program, int i)
     return program->computation != NULL || program->input_used[i];
 }
 
+bool program_output_is_made(const struct program *program, int i)
+{
+    return program->output_made[i];
+}
+
 enum reducer program_reducer(const struct program *program, int i)
 {
     return program->reducers[i];

@@ -50,6 +50,9 @@ enum type program_input_type(const struct program *program, int i);
 enum type program_output_type(const struct program *program, int i);
 /* Does anything depend on input i? */
 bool program_input_is_used(const struct program *program, int i);
+/* Does a step make output i, in memory that nothing else has? If not, it is an input or constant
+ * that is passed on, or the same as another output. */
+bool program_output_is_made(const struct program *program, int i);
 /* Of a program with inputs a0 … an, b0 … bn and outputs c0 … cn: what makes ci of ai and bi alone,
  * all three being of one type. */
 enum reducer program_reducer(const struct program *program, int i);

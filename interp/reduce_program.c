@@ -10,6 +10,7 @@ struct job {
     const struct reduce_view *views;
     const void *const *inits;
     void *const *outs;
+    bool direct; /* every result is made by a step of its own */
     atomic_bool failed;
     struct error *err;
 };
@@ -51,20 +52,33 @@ static void load_terms(const struct strip *strip, const struct reduce_view *view
     }
 }
 
-/* A program may pass an accumulator on in another place, so results are collected first. */
+/* Copies the values of a strip. */
+static void copy_strip(enum type type, void *to, const void *from, int64_t lanes)
+{
+    enum lane lane = lane_of(type);
+    if (lane == LANE_COMPLEX) {
+        memcpy(to, from, (size_t)lanes * sizeof(double));
+        memcpy((double *)to + LANE_STRIP, (const double *)from + LANE_STRIP,
+               (size_t)lanes * sizeof(double));
+    } else if (lanes == 1 && lane_bytes(lane) == 4) {
+        memcpy(to, from, 4);
+    } else {
+        memcpy(to, from, (size_t)(lanes * lane_bytes(lane)));
+    }
+}
+
+/* The results become the accumulators. A program may pass an accumulator on in another place; then
+ * results are collected first. */
 static void keep_results(struct job *job, struct program_frame *frame, char *kept, int64_t lanes)
 {
-    for (int i = 0; i < job->count; i++) {
-        enum lane lane = lane_of(program_output_type(job->program, i));
-        size_t bytes =
-            lane == LANE_COMPLEX ? LANE_STRIP * LANE_MAX_BYTES : (size_t)(lanes * lane_bytes(lane));
-        memcpy(kept + (size_t)i * LANE_STRIP * LANE_MAX_BYTES, program_output(frame, i), bytes);
+    const size_t stride = LANE_STRIP * LANE_MAX_BYTES;
+    for (int i = 0; i < job->count && !job->direct; i++) {
+        copy_strip(program_output_type(job->program, i), kept + (size_t)i * stride,
+                   program_output(frame, i), lanes);
     }
     for (int i = 0; i < job->count; i++) {
-        enum lane lane = lane_of(program_output_type(job->program, i));
-        size_t bytes =
-            lane == LANE_COMPLEX ? LANE_STRIP * LANE_MAX_BYTES : (size_t)(lanes * lane_bytes(lane));
-        memcpy(program_input(frame, i), kept + (size_t)i * LANE_STRIP * LANE_MAX_BYTES, bytes);
+        const void *from = job->direct ? program_output(frame, i) : kept + (size_t)i * stride;
+        copy_strip(program_output_type(job->program, i), program_input(frame, i), from, lanes);
     }
 }
 
@@ -119,7 +133,11 @@ bool reduce_program(const struct program *program, const struct reduce_view *vie
                       .views = views,
                       .inits = inits,
                       .outs = outs,
+                      .direct = true,
                       .err = err};
+    for (int i = 0; i < job.count; i++) {
+        job.direct = job.direct && program_output_is_made(program, i);
+    }
     program_for(program, views[0].outer * views[0].inner, 64, reduce_range, &job);
     return !job.failed || error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory to reduce");
 }

@@ -18,8 +18,8 @@ struct job {
     struct literal *const *operands, *const *results;
     const void **data;     /* of the operands */
     const void **compared; /* the same in the types that the comparator takes */
-    int64_t n;         /* elements of a line */
-    int64_t stride;    /* between them */
+    int64_t n;             /* elements of a line */
+    int64_t stride;        /* between them */
     bool stable;
     atomic_bool failed;
     pthread_mutex_t marks_mutex;
@@ -381,8 +381,7 @@ static bool sort_all(struct job *job, const struct instruction *instruction, str
     free(converted);
     free(job->data);
     sort_keys_finish(keys, job->key_count);
-    return ok &&
-           (!job->failed || error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory to sort"));
+    return ok && (!job->failed || error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory to sort"));
 }
 
 static struct literal *sort(const struct instruction *instruction, const struct program *comparator,
@@ -430,7 +429,8 @@ struct literal *eval_sort(struct evaluation *evaluation, const struct instructio
     if (fits) {
         result = sort(instruction, comparator, operands, err);
     } else {
-        error_set(err, ERROR_UNIMPLEMENTED, "a comparator that takes the two sides in different types");
+        error_set(err, ERROR_UNIMPLEMENTED,
+                  "a comparator that takes the two sides in different types");
     }
     program_destroy(comparator);
     return result;

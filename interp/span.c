@@ -36,6 +36,12 @@ static bool passes_on(enum opcode opcode)
     }
 }
 
+/* How many of the first operands dynamic-update-slice and scatter change. */
+static int updated_arrays(const struct instruction *instruction)
+{
+    return instruction->opcode == OP_SCATTER ? (instruction->operand_count - 1) / 2 : 1;
+}
+
 /* Bytes of operand k that are read: of what picks elements, as many as it gives. */
 static int64_t bytes_read(const struct instruction *instruction, int k)
 {
@@ -50,7 +56,7 @@ static int64_t bytes_read(const struct instruction *instruction, int k)
     case OP_DYNAMIC_UPDATE_SLICE:
     case OP_SCATTER:
         /* As where it happens in place. */
-        picked = k == 0 ? 0 : all;
+        picked = k < updated_arrays(instruction) ? 0 : all;
         break;
     default:
         break;
@@ -60,10 +66,18 @@ static int64_t bytes_read(const struct instruction *instruction, int k)
 
 static int64_t bytes_written(const struct instruction *instruction)
 {
-    if (instruction->opcode == OP_DYNAMIC_UPDATE_SLICE) {
+    int64_t bytes = 0;
+    switch (instruction->opcode) {
+    case OP_DYNAMIC_UPDATE_SLICE:
         return shape_bytes(instruction->operands[1]->shape);
+    case OP_SCATTER:
+        for (int k = updated_arrays(instruction) + 1; k < instruction->operand_count; k++) {
+            bytes += shape_bytes(instruction->operands[k]->shape);
+        }
+        return bytes;
+    default:
+        return shape_bytes(instruction->shape);
     }
-    return shape_bytes(instruction->shape);
 }
 
 void span_begin(struct evaluation *evaluation, struct interp_span *span,

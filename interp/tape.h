@@ -8,7 +8,7 @@
  *
  * What does not change in a loop is not evaluated again: a pure instruction that depends only on
  * constants and on elements of the state that the body passes through keeps its value from the
- * first iteration that reaches it, unless keeping it would cost more memory than it saves time.
+ * first iteration that reaches it, up to some gigabytes.
  *
  * The results have the bits and marks of the steps one by one. Who observes or moves single values
  * gets no tape (control.c). */

@@ -7,16 +7,17 @@
 #include "interp/plan.h"
 #include "interp/tape_internal.h"
 
-/* Calls nested deeper than this cost stack, and more steps than this memory: no tape then. */
-enum { NESTING_LIMIT = 64, STEP_LIMIT = 200000 };
+/* Calls nested deeper than this cost stack, and more steps (computations entered count as one) or
+ * slots than this memory: no tape then. */
+enum { NESTING_LIMIT = 64, STEP_LIMIT = 200000, SLOT_LIMIT = 1 << 20 };
 
 struct builder {
     struct tape *tape;
     struct tape_region *region; /* that is being filled */
     struct tape_loop *loop;     /* the innermost one, or NULL */
     int depth;
-    size_t steps;
-    bool impure; /* something with effects has been met */
+    size_t steps; /* and computations entered */
+    bool impure;  /* something with effects has been met */
 };
 
 static bool build_computation(struct builder *builder, const struct computation *computation,
@@ -534,7 +535,8 @@ static bool build_scope(struct builder *builder, const struct scope *scope, cons
 static bool build_computation(struct builder *builder, const struct computation *computation,
                               const int *arguments, int *results)
 {
-    if (builder->depth > NESTING_LIMIT) {
+    if (builder->depth > NESTING_LIMIT || builder->steps++ > STEP_LIMIT ||
+        builder->tape->slot_count > SLOT_LIMIT) {
         return false;
     }
     size_t count = (size_t)computation->count;

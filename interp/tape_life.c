@@ -6,18 +6,18 @@
 
 /* --- once --- */
 
-/* Values of cheap operations up to this size are worth keeping. */
-#define KEEP_BYTES ((int64_t)1 << 20)
-/* All that is kept, at most. */
-#define KEEP_BYTES_ALL ((int64_t)4 << 30)
+/* All that is kept, at most: of operations that cost little more than moving their data, and of the
+ * others. */
+#define KEEP_CHEAP ((int64_t)1 << 30)
+#define KEEP_EXPENSIVE ((int64_t)4 << 30)
 
 struct once {
     struct tape *tape;
-    bool *needed; /* by slot: by something that runs each time, or elsewhere */
-    int64_t kept;
+    bool *needed;             /* by slot: by something that runs each time, or elsewhere */
+    int64_t cheap, expensive; /* bytes kept so far */
 };
 
-/* Costs more than reading its result from memory? */
+/* Costs more than moving its data? */
 static bool is_expensive(const struct tape_step *step)
 {
     switch (step->instruction->opcode) {
@@ -79,10 +79,12 @@ static void decide(struct once *once, struct tape_step *step, struct tape_loop *
         must_stay |= once->needed[slot] && !once->tape->values[slot].fixed;
     }
     if (must_stay) {
-        if ((bytes > KEEP_BYTES && !is_expensive(step)) || bytes > KEEP_BYTES_ALL - once->kept) {
+        bool expensive = is_expensive(step);
+        int64_t *kept = expensive ? &once->expensive : &once->cheap;
+        if (bytes > (expensive ? KEEP_EXPENSIVE : KEEP_CHEAP) - *kept) {
             return;
         }
-        once->kept += bytes;
+        *kept += bytes;
         step->kept = true;
     }
     step->once = loop_at(loop, step->level + 1);

@@ -3,9 +3,12 @@
  * A transfer goes from one device to one other on a channel. The frontend attribute
  * _xla_send_recv_source_target_pairs says who sends to whom: partitions of the same replica when
  * there is a channel, else replicas of the same partition. The n-th send from one device to another
- * on a channel meets the n-th recv there. A device that is no source sends nothing, one that is no
+ * on a channel meets the n-th recv there; the channels that a module only sends or only receives on
+ * count as one, since XLA's GPU runtime minds the devices alone and XLA makes modules that send on
+ * one channel and receive on another. A device that is no source sends nothing, one that is no
  * target receives zeros. Without the attribute a device sends to itself.
- * Sources: xla/backends/gpu/runtime/p2p_thunk_common.cc, recv_thunk.cc.
+ * Sources: xla/backends/gpu/runtime/p2p_thunk_common.cc, recv_thunk.cc,
+ * xla/backends/gpu/tests/collective_pipeline_parallelism_test.cc.
  *
  * send and recv only announce; send-done waits until the other side has announced its recv,
  * recv-done until the data is there. What is announced is known by a ticket, the number in the
@@ -17,9 +20,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hlo/base/map.h"
 #include "interp/devices.h"
 #include "interp/eval.h"
 #include "interp/groups.h"
+
+enum side { SIDE_SOURCE, SIDE_TARGET };
+
+/* A half that was announced. */
+struct ticket {
+    bool open;                 /* its done is still to come */
+    struct transfer *transfer; /* NULL: there is no other side */
+    enum side side;
+};
 
 struct transfer {
     long long channel;
@@ -30,17 +43,56 @@ struct transfer {
     struct transfer *next;
 };
 
+/* What the module does on a channel, and in place of channels on which it does not both. */
+enum { USE_SENDS = 1, USE_RECEIVES = 2, USE_BOTH = 3 };
+#define CHANNEL_SHARED (-2)
+
 struct transfers {
+    struct map uses;                /* channel + 1 → enum above, as a pointer into use_values */
     struct transfer *first, **last; /* in the order they were announced */
-    /* tickets[ticket − 1]: NULL for a half without another side */
-    struct transfer **tickets;
+    struct ticket *tickets;         /* [ticket − 1] */
     size_t ticket_count, ticket_capacity;
 };
 
-struct transfers *transfers_create(void)
+/* The values of the map, which holds pointers. */
+static char use_values[USE_BOTH + 1];
+
+static int channel_use(const struct transfers *transfers, long long channel)
+{
+    const char *use = map_get_int(&transfers->uses, (uint64_t)(channel + 1));
+    return use != NULL ? (int)(use - use_values) : 0;
+}
+
+static bool is_host_transfer(const struct instruction *instruction)
+{
+    return attr_bool(instruction, ATTR_IS_HOST_TRANSFER, false);
+}
+
+static void find_uses(struct transfers *transfers, const struct module *module)
+{
+    for (int c = 0; c < module->count; c++) {
+        const struct computation *computation = module->computations[c];
+        for (int i = 0; i < computation->count; i++) {
+            const struct instruction *instruction = computation->instructions[i];
+            int use = instruction->opcode == OP_SEND   ? USE_SENDS
+                      : instruction->opcode == OP_RECV ? USE_RECEIVES
+                                                       : 0;
+            if (use == 0 || is_host_transfer(instruction)) {
+                continue;
+            }
+            long long channel = collective_channel(instruction);
+            use |= channel_use(transfers, channel);
+            map_put_int(&transfers->uses, (uint64_t)(channel + 1), &use_values[use]);
+        }
+    }
+}
+
+struct transfers *transfers_create(const struct module *module)
 {
     struct transfers *transfers = memory_zalloc(sizeof *transfers);
     transfers->last = &transfers->first;
+    map_init(&transfers->uses);
+    find_uses(transfers, module);
     return transfers;
 }
 
@@ -55,13 +107,12 @@ void transfers_destroy(struct transfers *transfers)
         literal_release(transfer->data);
         free(transfer);
     }
+    map_finish(&transfers->uses);
     free(transfers->tickets);
     free(transfers);
 }
 
 /* --- the pairs --- */
-
-enum side { SIDE_SOURCE, SIDE_TARGET };
 
 static struct bytes written_pairs(const struct instruction *instruction)
 {
@@ -132,7 +183,7 @@ static bool find_peer(const struct evaluation *evaluation, const struct instruct
 static struct transfers *transfers_of(struct evaluation *evaluation)
 {
     if (evaluation->transfers == NULL) {
-        evaluation->transfers = transfers_create();
+        evaluation->transfers = transfers_create(evaluation->module);
     }
     return evaluation->transfers;
 }
@@ -141,6 +192,9 @@ static struct transfers *transfers_of(struct evaluation *evaluation)
 static struct transfer *announce(struct transfers *transfers, long long channel, int source,
                                  int target, enum side side)
 {
+    if (channel_use(transfers, channel) != USE_BOTH) {
+        channel = CHANNEL_SHARED;
+    }
     struct transfer *transfer = transfers->first;
     while (transfer != NULL && (transfer->channel != channel || transfer->source != source ||
                                 transfer->target != target ||
@@ -157,11 +211,11 @@ static struct transfer *announce(struct transfers *transfers, long long channel,
     return transfer;
 }
 
-static unsigned new_ticket(struct transfers *transfers, struct transfer *transfer)
+static unsigned new_ticket(struct transfers *transfers, struct transfer *transfer, enum side side)
 {
     transfers->tickets = grow(transfers->tickets, transfers->ticket_count,
                               &transfers->ticket_capacity, sizeof *transfers->tickets);
-    transfers->tickets[transfers->ticket_count++] = transfer;
+    transfers->tickets[transfers->ticket_count++] = (struct ticket){true, transfer, side};
     return (unsigned)transfers->ticket_count;
 }
 
@@ -183,23 +237,69 @@ static void finish_half(struct transfers *transfers, struct transfer *transfer)
     free(transfer);
 }
 
-/* The transfer that a start's result speaks of; *transfer is NULL where there is no other side. */
-static bool redeem(struct evaluation *evaluation, const struct instruction *instruction,
-                   const struct literal *start, struct transfer **transfer, struct error *err)
+/* The ticket that the result of a send or recv speaks of, NULL if it is none that is open. */
+static struct ticket *find_ticket(const struct transfers *transfers, const struct literal *start)
 {
-    struct transfers *transfers = transfers_of(evaluation);
-    uint64_t ticket = 0;
-    if (shape_is_tuple(start->shape) && start->shape->count >= 2 &&
-        start->shape->elements[1]->type == TYPE_U32) {
-        ticket = (uint64_t)literal_get_int(start->elements[1], 0);
+    const struct shape *shape = start->shape;
+    if (!shape_is_tuple(shape) || shape->count != 3 || shape->elements[1]->type != TYPE_U32 ||
+        shape->elements[1]->rank != 0 || !literal_is_unspecified(start->elements[1], 0)) {
+        return NULL;
     }
-    if (ticket == 0 || ticket > transfers->ticket_count) {
-        return error_set(err, ERROR_INVALID_ARGUMENT, "%s is given no transfer under way",
-                         instruction->name);
+    uint64_t number = (uint64_t)literal_get_int(start->elements[1], 0);
+    bool exists = number > 0 && number <= transfers->ticket_count;
+    return exists && transfers->tickets[number - 1].open ? &transfers->tickets[number - 1] : NULL;
+}
+
+static bool is_awaited(const void *context)
+{
+    return ((const struct transfer *)context)->awaited;
+}
+
+static bool is_sent(const void *context)
+{
+    return ((const struct transfer *)context)->sent;
+}
+
+/* Waits for the other side of a ticket and closes it. The data that came in; of a half without
+ * another side, that of its start; NULL with *err when nobody comes. */
+static struct literal *redeem(struct evaluation *evaluation, const struct instruction *instruction,
+                              struct ticket *ticket, const struct literal *start, struct error *err)
+{
+    struct transfer *transfer = ticket->transfer;
+    bool receives = ticket->side == SIDE_TARGET;
+    ticket->open = false;
+    if (transfer == NULL) {
+        return literal_retain(start->elements[0]);
     }
-    *transfer = transfers->tickets[ticket - 1];
-    transfers->tickets[ticket - 1] = NULL;
-    return true;
+    if (!grid_wait(evaluation, instruction, receives ? transfer->source : transfer->target,
+                   receives ? "a send" : "a recv", receives ? is_sent : is_awaited, transfer,
+                   err)) {
+        return NULL;
+    }
+    const struct literal *data = receives ? transfer->data : start->elements[0];
+    struct literal *result = NULL;
+    if (!shape_compatible(data->shape, start->elements[0]->shape)) {
+        error_set(err, ERROR_INVALID_ARGUMENT, "%s wants %s, but device %d sends %s",
+                  instruction->name, shape_text(start->elements[0]->shape), transfer->source,
+                  shape_text(data->shape));
+    } else {
+        result = literal_retain(data);
+    }
+    finish_half(evaluation->transfers, transfer);
+    return result;
+}
+
+/* The data of a send-done or recv-done. */
+static struct literal *finish(struct evaluation *evaluation, const struct instruction *instruction,
+                              const struct literal *start, struct error *err)
+{
+    struct ticket *ticket = find_ticket(transfers_of(evaluation), start);
+    if (ticket == NULL) {
+        error_set(err, ERROR_INVALID_ARGUMENT, "%s is given no transfer under way",
+                  instruction->name);
+        return NULL;
+    }
+    return redeem(evaluation, instruction, ticket, start, err);
 }
 
 /* --- the ops --- */
@@ -228,11 +328,6 @@ static struct literal *start_result(const struct instruction *instruction,
     return literal_tuple_take(shape, elements);
 }
 
-static bool is_host_transfer(const struct instruction *instruction)
-{
-    return attr_bool(instruction, ATTR_IS_HOST_TRANSFER, false);
-}
-
 struct literal *eval_send(struct evaluation *evaluation, const struct instruction *instruction,
                           struct operands *operands, struct error *err)
 {
@@ -259,7 +354,8 @@ struct literal *eval_send(struct evaluation *evaluation, const struct instructio
         transfer->data = literal_retain(data);
         grid_wake(evaluation, target);
     }
-    return start_result(instruction, literal_retain(data), new_ticket(transfers, transfer), err);
+    return start_result(instruction, literal_retain(data),
+                        new_ticket(transfers, transfer, SIDE_SOURCE), err);
 }
 
 struct literal *eval_recv(struct evaluation *evaluation, const struct instruction *instruction,
@@ -304,34 +400,18 @@ struct literal *eval_recv(struct evaluation *evaluation, const struct instructio
     if (data != NULL && transfer != NULL) {
         literal_mark_all_unspecified(data, err);
     }
-    return start_result(instruction, data, new_ticket(transfers, transfer), err);
-}
-
-static bool is_awaited(const void *context)
-{
-    return ((const struct transfer *)context)->awaited;
-}
-
-static bool is_sent(const void *context)
-{
-    return ((const struct transfer *)context)->sent;
+    return start_result(instruction, data, new_ticket(transfers, transfer, SIDE_TARGET), err);
 }
 
 struct literal *eval_send_done(struct evaluation *evaluation, const struct instruction *instruction,
                                struct operands *operands, struct error *err)
 {
     if (!is_host_transfer(instruction)) {
-        struct transfer *transfer;
-        if (!redeem(evaluation, instruction, operands->values[0], &transfer, err)) {
+        struct literal *sent = finish(evaluation, instruction, operands->values[0], err);
+        if (sent == NULL) {
             return NULL;
         }
-        if (transfer != NULL) {
-            if (!grid_wait(evaluation, instruction, transfer->target, "a recv", is_awaited,
-                           transfer, err)) {
-                return NULL;
-            }
-            finish_half(evaluation->transfers, transfer);
-        }
+        literal_release(sent);
     }
     return literal_create(shape_token(), err);
 }
@@ -341,34 +421,49 @@ struct literal *eval_recv_done(struct evaluation *evaluation, const struct instr
                                struct operands *operands, struct error *err)
 {
     const struct literal *start = operands->values[0];
-    const struct shape *shape = instruction->shape;
-    struct literal *data = NULL;
-    struct transfer *transfer = NULL;
-    if (!is_host_transfer(instruction) && !redeem(evaluation, instruction, start, &transfer, err)) {
-        return NULL;
-    }
-    if (transfer == NULL) {
-        data = literal_retain(start->elements[0]);
-    } else {
-        if (!grid_wait(evaluation, instruction, transfer->source, "a send", is_sent, transfer,
-                       err)) {
-            return NULL;
-        }
-        data = literal_retain(transfer->data);
-        finish_half(evaluation->transfers, transfer);
-    }
-    if (!shape_is_tuple(shape) || shape->count != 2 ||
-        !shape_compatible(data->shape, shape->elements[0])) {
-        error_set(err, ERROR_INVALID_ARGUMENT, "%s wants %s, but device %d sends %s",
-                  instruction->name, shape_text(shape), transfer != NULL ? transfer->source : -1,
-                  shape_text(data->shape));
-        literal_release(data);
-        return NULL;
-    }
-    struct literal *elements[2] = {data, literal_create(shape_token(), err)};
+    struct literal *data = is_host_transfer(instruction)
+                               ? literal_retain(start->elements[0])
+                               : finish(evaluation, instruction, start, err);
+    struct literal *elements[2] = {data, data != NULL ? literal_create(shape_token(), err) : NULL};
     if (elements[1] == NULL) {
         literal_release(data);
         return NULL;
     }
-    return literal_tuple_take(shape, elements);
+    return literal_tuple_take(instruction->shape, elements);
+}
+
+/* --- groups --- */
+
+struct literal *transfers_settle(struct evaluation *evaluation,
+                                 const struct instruction *instruction, struct literal *value_take,
+                                 struct error *err)
+{
+    struct literal *value = value_take;
+    if (value == NULL || evaluation->transfers == NULL || !shape_is_tuple(value->shape)) {
+        return value;
+    }
+    struct ticket *ticket = find_ticket(evaluation->transfers, value);
+    int count = value->shape->count, settled = 0;
+    struct literal **elements = memory_alloc(((size_t)count + 1) * sizeof *elements);
+    for (; settled < count; settled++) {
+        struct literal *element = value->elements[settled];
+        elements[settled] =
+            ticket != NULL && settled == 0
+                ? redeem(evaluation, instruction, ticket, value, err)
+                : transfers_settle(evaluation, instruction, literal_retain(element), err);
+        if (elements[settled] == NULL) {
+            break;
+        }
+    }
+    struct literal *result = NULL;
+    if (settled == count) {
+        result = literal_tuple_take(value->shape, elements);
+    } else {
+        for (int i = 0; i < settled; i++) {
+            literal_release(elements[i]);
+        }
+    }
+    free(elements);
+    literal_release(value);
+    return result;
 }

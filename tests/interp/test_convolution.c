@@ -233,6 +233,10 @@ START_TEST(test_mixed_types)
         check_case(&cases[i], "u8", "u64");
         check_case(&cases[i], "c128", "c128");
         check_case(&cases[i], "f32", "f64");
+        check_case(&cases[i], "s4", "s32");
+        check_case(&cases[i], "u64", "u64");
+        check_case(&cases[i], "f8e5m2", "f8e5m2");
+        check_case(&cases[i], "f4e2m1fn", "f16");
     }
 }
 END_TEST
@@ -327,6 +331,111 @@ START_TEST(test_depthwise_ties)
 }
 END_TEST
 
+/* Sparse kernels: the three cases of XLA's test of its evaluator (hlo_evaluator_sparsity_test.cc),
+ * whose results are 20, 180 and 60. */
+START_TEST(test_sparse_as_xla)
+{
+    static const struct {
+        int inputs, stored, block;
+        int64_t places[2];
+        double want;
+    } xla[] = {{4, 1, 4, {1, 0}, 20}, {8, 2, 4, {1, 3}, 180}, {8, 1, 8, {5, 0}, 60}};
+    struct one_op op;
+    char body[512];
+    snprintf(body, sizeof body,
+             "a = f32[1,%d] parameter(0)\nb = f32[%d,1] parameter(1)\nc = s32[%d,1] parameter(2)\n"
+             "ROOT r = f32[1,1] convolution(a, b, c), dim_labels=bf_io->bf, "
+             "sparsity_config={rhs={sparsity=1x%d dimension=0 stride=1 idx=2}}",
+             xla[_i].inputs, xla[_i].stored, xla[_i].stored, xla[_i].block);
+    one_op_init(&op, body);
+    for (int i = 0; i < xla[_i].inputs; i++) {
+        literal_set_double(op.values[0], i, i + 1);
+    }
+    for (int i = 0; i < xla[_i].stored; i++) {
+        literal_set_double(op.values[1], i, 10 * (i + 1));
+        literal_set_int(op.values[2], i, xla[_i].places[i]);
+    }
+    struct literal *result = one_op_run(&op, eval_convolution);
+    ck_assert_double_eq(literal_get_double(result, 0), xla[_i].want);
+    literal_release(result);
+    /* A place outside its block. */
+    struct error err = {0};
+    literal_set_int(op.values[2], 0, xla[_i].block);
+    ck_assert_ptr_null(one_op_try(&op, eval_convolution, FIDELITY_EXACT, &err));
+    ck_assert_int_eq(err.code, ERROR_INVALID_ARGUMENT);
+    one_op_finish(&op);
+}
+END_TEST
+
+/* A sparse kernel is the dense one with zeros: sparse along the input features, which are neither
+ * the first nor the last dimension. */
+START_TEST(test_sparse_is_dense)
+{
+    struct one_op sparse, dense;
+    one_op_init(
+        &sparse,
+        "a = f32[2,7,6] parameter(0)\nb = f32[3,2,5] parameter(1)\n"
+        "c = s8[3,2,5] parameter(2)\n"
+        "ROOT r = f32[2,5,5] convolution(a, b, c), window={size=3}, dim_labels=b0f_0io->b0f, "
+        "sparsity_config={rhs={sparsity=1x3 dimension=1 stride=1 idx=2}}");
+    one_op_init(&dense, "a = f32[2,7,6] parameter(0)\nb = f32[3,6,5] parameter(1)\n"
+                        "ROOT r = f32[2,5,5] convolution(a, b), window={size=3}, "
+                        "dim_labels=b0f_0io->b0f");
+    fill_random(sparse.values[0], &rng, 3);
+    fill_random(sparse.values[1], &rng, 3);
+    for (int64_t i = 0; i < 84; i++) {
+        literal_set_double(dense.values[0], i, literal_get_double(sparse.values[0], i));
+    }
+    for (int64_t i = 0; i < 30; i++) {
+        int64_t place = (int64_t)rng_below(&rng, 3);
+        literal_set_int(sparse.values[2], i, place);
+        int64_t tap = i / 10, in = i / 5 % 2 * 3 + place;
+        literal_set_double(dense.values[1], (tap * 6 + in) * 5 + i % 5,
+                           literal_get_double(sparse.values[1], i));
+    }
+    literal_mark_unspecified(sparse.values[1], 0);
+    struct literal *got = one_op_run(&sparse, eval_convolution);
+    struct literal *want = one_op_run(&dense, eval_convolution);
+    for (int64_t i = 0; i < 50; i++) {
+        ck_assert_double_eq(literal_get_double(got, i), literal_get_double(want, i));
+        ck_assert_int_eq(literal_is_unspecified(got, i), i % 5 == 0);
+    }
+    literal_release(got);
+    literal_release(want);
+    one_op_finish(&sparse);
+    one_op_finish(&dense);
+}
+END_TEST
+
+/* Products of −0 sum to +0, depthwise or not. */
+START_TEST(test_negative_zeros)
+{
+    static const char *const groups[] = {"1,1,4,4", "1,1,1,4"};
+    for (int i = 0; i < 2; i++) {
+        char body[512];
+        struct one_op op;
+        snprintf(body, sizeof body,
+                 "a = f32[1,2,2,4] parameter(0)\nb = f32[%s] parameter(1)\n"
+                 "ROOT r = f32[1,2,2,4] convolution(a, b), window={size=1x1}, "
+                 "dim_labels=b01f_01io->b01f, feature_group_count=%d",
+                 groups[i], i == 0 ? 1 : 4);
+        one_op_init(&op, body);
+        for (int64_t k = 0; k < 16; k++) {
+            literal_set_double(op.values[0], k, -0.0);
+        }
+        for (int64_t k = 0; k < literal_elements(op.values[1]); k++) {
+            literal_set_double(op.values[1], k, 1);
+        }
+        struct literal *result = one_op_run(&op, eval_convolution);
+        for (int64_t k = 0; k < 16; k++) {
+            ck_assert(!signbit(literal_get_double(result, k)));
+        }
+        literal_release(result);
+        one_op_finish(&op);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("interp_convolution");
@@ -338,6 +447,9 @@ int main(void)
     tcase_add_test(tests, test_unspecified);
     tcase_add_test(tests, test_padding_takes_part);
     tcase_add_test(tests, test_depthwise_ties);
+    tcase_add_loop_test(tests, test_sparse_as_xla, 0, 3);
+    tcase_add_test(tests, test_sparse_is_dense);
+    tcase_add_test(tests, test_negative_zeros);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

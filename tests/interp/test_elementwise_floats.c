@@ -360,6 +360,41 @@ START_TEST(test_compare_integers)
 }
 END_TEST
 
+/* An elementwise instruction is one step: exact and literal fidelity give the same bits. */
+START_TEST(test_fidelity)
+{
+    static const char *const unary[] = {"tanh", "logistic", "log", "rsqrt", "cbrt", "tan"};
+    static const char *const binary[] = {"multiply", "divide", "power", "atan2", "subtract"};
+    static const enum type types[] = {TYPE_F32, TYPE_BF16, TYPE_F64, TYPE_C64, TYPE_F8E4M3FN};
+    struct rng rng;
+    rng_init(&rng, 8);
+    for (int n = 0; n < LENGTH(unary) + LENGTH(binary); n++) {
+        for (int t = 0; t < LENGTH(types); t++) {
+            const bool one = n < LENGTH(unary);
+            const char *name = one ? unary[n] : binary[n - LENGTH(unary)];
+            const enum type pair[] = {types[t], types[t]};
+            struct one_op op;
+            struct error err = {0};
+            if (types[t] == TYPE_C64 && strcmp(name, "cbrt") == 0) {
+                continue;
+            }
+            op_init(&op, name, types[t], one ? 1 : 2, pair, 300, "");
+            for (int k = 0; k < op.count; k++) {
+                fill_random(op.values[k], &rng, 4);
+            }
+            eval_function *evaluate = eval_function_of(op.instruction->opcode);
+            struct literal *exact = run(&op);
+            struct literal *literal = one_op_try(&op, evaluate, FIDELITY_LITERAL, &err);
+            REQUIRE(literal != NULL && literal_equal(exact, literal), "%s %s", name,
+                    type_text(types[t]));
+            literal_release(exact);
+            literal_release(literal);
+            one_op_finish(&op);
+        }
+    }
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     (void)argc;
@@ -370,6 +405,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(all, test_wide_floats, 0, LENGTH(float_ops));
     tcase_add_test(all, test_nan_bits);
     tcase_add_test(all, test_sign_bits);
+    tcase_add_test(all, test_fidelity);
     tcase_add_loop_test(all, test_compare_floats, 0, LENGTH(directions));
     tcase_add_loop_test(all, test_compare_integers, 0, LENGTH(directions));
     return run_suite("elementwise floats", all, argv);

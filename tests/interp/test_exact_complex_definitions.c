@@ -7,6 +7,7 @@
 #include "hlo/base/rng.h"
 #include "hlo/floats.h"
 #include "interp/exact.h"
+#include "interp/exact_ball.h"
 #include "interp/exact_internal.h"
 #include "tests/interp/complex_definitions.h"
 #include "tests/interp/exact_reference.h"
@@ -207,6 +208,60 @@ START_TEST(test_guesses)
 }
 END_TEST
 
+/* What balls grant the C library's long double functions, against MPFR: twice what is found. */
+START_TEST(test_library)
+{
+    static const struct {
+        long double (*function)(long double);
+        int (*exact)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
+        double least, most; /* of the arguments */
+    } functions[] = {
+        {expl, mpfr_exp, -11000, 11000},   {expm1l, mpfr_expm1, -50, 11000},
+        {sinhl, mpfr_sinh, -11000, 11000}, {coshl, mpfr_cosh, -11000, 11000},
+        {logl, mpfr_log, 1e-300, 4},       {logl, mpfr_log, 1, 1e300},
+        {log1pl, mpfr_log1p, -0.9, 1},     {log1pl, mpfr_log1p, 0, 1e10},
+        {sinl, mpfr_sin, -30, 30},         {sinl, mpfr_sin, -1e300, 1e300},
+        {cosl, mpfr_cos, -30, 30},         {cosl, mpfr_cos, -1e300, 1e300},
+        {asinhl, mpfr_asinh, -4, 4},       {asinhl, mpfr_asinh, -1e300, 1e300},
+        {cbrtl, mpfr_cbrt, -1e300, 1e300}, {expm1l, mpfr_expm1, -1, 1},
+        {sinhl, mpfr_sinh, -2, 2},         {coshl, mpfr_cosh, -2, 2},
+        {expl, mpfr_exp, -2, 2},
+    };
+    struct rng rng;
+    rng_init(&rng, 91);
+    mpfr_t x, y, exact, got;
+    mpfr_inits2(64, x, y, got, (mpfr_ptr)0);
+    mpfr_init2(exact, 120);
+    const int count = sizeof functions / sizeof functions[0];
+    for (int i = 0; exact_wide_works() && i < 3000 * (count + 1); i++) {
+        const int k = i / 3000;
+        const double shrink = i % 3 == 0 ? ldexp(1, -(int)rng_below(&rng, 40)) : 1;
+        const double first = k < count ? functions[k].least : -4,
+                     last = k < count ? functions[k].most : 4;
+        const double a = first * shrink + rng_uniform(&rng) * (last - first) * shrink;
+        const double b = (rng_uniform(&rng) - 0.5) * 8 * shrink;
+        mpfr_set_d(x, a, MPFR_RNDN);
+        mpfr_set_d(y, b, MPFR_RNDN);
+        if (k < count) {
+            mpfr_set_ld(got, functions[k].function(a), MPFR_RNDN);
+            functions[k].exact(exact, x, MPFR_RNDN);
+        } else {
+            mpfr_set_ld(got, atan2l(a, b), MPFR_RNDN);
+            mpfr_atan2(exact, x, y, MPFR_RNDN);
+        }
+        mpfr_sub(got, got, exact, MPFR_RNDA);
+        mpfr_div(got, got, exact, MPFR_RNDA);
+        const double error = mpfr_zero_p(exact) ? 0 : fabs(mpfr_get_d(got, MPFR_RNDA));
+        const bool near = k == count || functions[k].function == expl ||
+                          functions[k].function == logl || functions[k].function == sinl ||
+                          functions[k].function == cosl;
+        REQUIRE(error <= (double)(near ? BALL_NEAR : BALL_LIBM) / 2,
+                "function %d at %a: error 2^%.2f", k, a, log2(error));
+    }
+    mpfr_clears(x, y, exact, got, (mpfr_ptr)0);
+}
+END_TEST
+
 /* --- powers and angles --- */
 
 static void check_power(enum type part, const double *a, const double *b)
@@ -369,6 +424,7 @@ int main(void)
     tcase_add_loop_test(all, test_definitions, 0, EXACT_FUNCTION_COUNT);
     tcase_add_loop_test(all, test_axes, 0, EXACT_FUNCTION_COUNT);
     tcase_add_loop_test(all, test_guesses, 0, EXACT_FUNCTION_COUNT);
+    tcase_add_test(all, test_library);
     tcase_add_test(all, test_power);
     tcase_add_test(all, test_exact_powers);
     tcase_add_test(all, test_atan2);

@@ -526,6 +526,32 @@ START_TEST(test_tokens)
 }
 END_TEST
 
+/* Calls that double at each level end in no tape, soon, and the loop is evaluated without. */
+START_TEST(test_too_large)
+{
+    struct text text;
+    text_init(&text);
+    text_append(&text, "HloModule m\n"
+                       "g0 { x = s32[] parameter(0) ROOT y = s32[] copy(x) }\n");
+    for (int level = 1; level <= 40; level++) {
+        text_printf(&text,
+                    "g%d { x = s32[] parameter(0) y = s32[] call(x), to_apply=g%d\n"
+                    "  ROOT z = s32[] call(y), to_apply=g%d }\n",
+                    level, level - 1, level - 1);
+    }
+    text_append(&text, "b { s = (s32[]) parameter(0) x = s32[] get-tuple-element(s), index=0\n"
+                       "  y = s32[] call(x), to_apply=g40 ROOT t = (s32[]) tuple(y) }\n"
+                       "c { s = (s32[]) parameter(0) ROOT l = pred[] constant(false) }\n"
+                       "ENTRY e { p = (s32[]) parameter(0)\n"
+                       "  ROOT w = (s32[]) while(p), condition=c, body=b }\n");
+    struct module *module = read_module(text.data);
+    ck_assert_ptr_null(tape_create(module->entry->root));
+    module_destroy(module);
+    check_evaluates(text.data, "(s32[]) (3)", NULL, NULL, NULL, "(s32[]) (3)");
+    text_finish(&text);
+}
+END_TEST
+
 static bool count_down(void *context)
 {
     return --*(int *)context < 0;
@@ -640,6 +666,7 @@ int main(void)
     tcase_add_test(tcase, test_exchanged_elements);
     tcase_add_test(tcase, test_evaluated_once);
     tcase_add_test(tcase, test_tokens);
+    tcase_add_test(tcase, test_too_large);
     tcase_add_test(tcase, test_stopped);
     tcase_add_test(tcase, test_blame);
     tcase_add_test(tcase, test_spans);
