@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compare/devices.h"
+#include "compare/factorization.h"
 #include "compare/licence.h"
 #include "compare/tolerance.h"
 #include "hlo/base/arena.h"
@@ -25,7 +26,8 @@ struct run {
     struct differential_result *result;
     struct text notes, tolerance;
     int devices;
-    int leaves; /* of one device's result */
+    int leaves;                                 /* of one device's result */
+    enum factorization_verdict *factorizations; /* [devices * leaves] */
 };
 
 static void note(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -256,11 +258,49 @@ static void initial_bounds(struct run *run, const struct literal *reference, str
     }
 }
 
+/* Leaves that come from factorizations: by what they must satisfy, whatever their elements are. */
+static void judge_factorizations(struct run *run)
+{
+    struct differential_result *result = run->result;
+    if (run->options->tolerance != TOLERANCE_DEFAULT &&
+        run->options->tolerance != TOLERANCE_DERIVED) {
+        return;
+    }
+    int count = run->module->entry->parameter_count;
+    for (int d = 0; d < run->devices; d++) {
+        struct error err = {0};
+        struct interp_options interp = {.seed = run->options->inputs.seed};
+        if (!factorizations_judge(run->module, result->arguments + (ptrdiff_t)d * count, count,
+                                  &interp, result->actual.outputs[d],
+                                  run->factorizations + (ptrdiff_t)d * run->leaves, &run->notes,
+                                  &err)) {
+            note(run, "factorizations are not judged: %s", err.message);
+        }
+    }
+}
+
+static void apply_factorizations(struct run *run)
+{
+    struct comparison *comparison = &run->result->comparison;
+    for (int i = 0; i < comparison->leaf_count && run->factorizations != NULL; i++) {
+        struct leaf_comparison *leaf = &comparison->leaves[i];
+        int64_t before = leaf->mismatches;
+        if (run->factorizations[i] == FACTORIZATION_SATISFIED) {
+            leaf->mismatches = 0;
+        } else if (run->factorizations[i] == FACTORIZATION_VIOLATED && before == 0) {
+            leaf->mismatches = leaf->elements;
+        }
+        comparison->mismatches += leaf->mismatches - before;
+    }
+    comparison->equal = comparison->mismatches == 0;
+}
+
 static void compare_again(struct run *run, const struct literal *reference,
                           const struct literal *actual, const struct bound *bounds)
 {
     comparison_finish(&run->result->comparison);
     literal_compare(reference, actual, bounds, &run->result->comparison);
+    apply_factorizations(run);
 }
 
 static bool has_licences(const struct run *run)
@@ -425,6 +465,8 @@ static void judge_devices(struct run *run)
     struct bound *bounds = memory_zalloc(leaves * sizeof *bounds);
     result->bounds = bounds;
     initial_bounds(run, reference, bounds);
+    run->factorizations = memory_zalloc(leaves * sizeof *run->factorizations);
+    judge_factorizations(run);
     compare_again(run, reference, actual, bounds);
     if (!result->comparison.equal && has_licences(run)) {
         struct literal *golden = literal_retain(reference);
@@ -441,6 +483,8 @@ static void judge_devices(struct run *run)
     }
     fill_verdicts(run);
     conclude_compared(run, reference, actual);
+    free(run->factorizations);
+    run->factorizations = NULL;
     literal_release(reference);
     literal_release(actual);
 }

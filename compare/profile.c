@@ -7,6 +7,7 @@
 #include "compare/licence.h"
 #include "hlo/base/text.h"
 #include "hlo/module.h"
+#include "interp/custom_call.h"
 
 const struct profile profiles[] = {
     {"cpu", "XLA on CPU: flushes subnormals, contracts, simplifies", true, true, true, true, 1},
@@ -256,11 +257,8 @@ static int64_t summed(const struct instruction *instruction)
                                ->shape->dimensions[attr_int(instruction, ATTR_FEATURE_INDEX, 0)];
         return features > 0 ? shape_elements(instruction->operands[0]->shape) / features : 0;
     }
-    case OP_CUSTOM_CALL: {
-        const struct shape *shape = instruction->shape;
-        return is_normalization(instruction) && shape->rank > 0 ? shape->dimensions[shape->rank - 1]
-                                                                : 0;
-    }
+    case OP_CUSTOM_CALL:
+        return custom_call_terms(instruction);
     case OP_FFT:
         return shape_elements(instruction->operands[0]->shape) > 1 ? 64 : 0;
     case OP_CHOLESKY:
@@ -327,6 +325,8 @@ double profile_ulps(const struct profile *profile, const struct instruction *ins
     }
     if (is_normalization(instruction)) {
         ulps = narrow ? 2 : 8;
+    } else if (instruction->opcode == OP_CUSTOM_CALL && *terms > 0) {
+        ulps = narrow ? 4 : 16; /* as cholesky and triangular-solve */
     }
     if (of_complex(instruction)) {
         ulps = fmax(ulps, complex_ulps(instruction->opcode));

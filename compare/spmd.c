@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/remember.h"
 #include "compare/manual.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
@@ -45,6 +46,7 @@ int64_t spmd_partition_count(const struct module *module)
 /* Modules with manual regions run on all devices: outside of the regions each computes the same. */
 struct golden {
     struct backend *interp, *pieces;
+    struct backend *reference; /* one of the two, run once for both sides */
     struct module *lowered;
     struct piece_plan plan;
 };
@@ -52,11 +54,13 @@ struct golden {
 static bool golden_open(const struct module *module, const struct spmd_options *options,
                         struct golden *golden, struct error *err)
 {
-    *golden = (struct golden){.interp = backend_open("interp:", NULL, err)};
+    struct backend_options interp = {.timeout = options->timeout};
+    *golden = (struct golden){.interp = backend_open("interp:", &interp, err)};
     if (golden->interp == NULL) {
         return false;
     }
     if (!module_has_manual_regions(module)) {
+        golden->reference = backend_remember(golden->interp);
         return true;
     }
     golden->lowered = module_lower_manual_regions(module, options->partition_count, err);
@@ -67,19 +71,14 @@ static bool golden_open(const struct module *module, const struct spmd_options *
     }
     golden->pieces =
         backend_in_pieces(golden->interp, &golden->plan, PIECES_PARTITIONED, options->padding);
+    golden->reference = backend_remember(golden->pieces);
     return true;
-}
-
-static struct backend *golden_backend(const struct golden *golden)
-{
-    return golden->pieces != NULL ? golden->pieces : golden->interp;
 }
 
 static void golden_close(struct golden *golden)
 {
-    if (golden->pieces != NULL) {
-        backend_close(golden->pieces);
-    }
+    backend_close(golden->reference);
+    backend_close(golden->pieces);
     backend_close(golden->interp);
     piece_plan_finish(&golden->plan);
     module_destroy(golden->lowered);
@@ -189,7 +188,7 @@ static void run_sides(const struct module *module, struct backend *backend,
     if (differential.profile == NULL) {
         differential.profile = profile_for(backend != NULL ? backend_uri(backend) : "cpu:");
     }
-    struct backend *reference = golden_backend(golden);
+    struct backend *reference = golden->reference;
     struct backend *simulated =
         backend_in_pieces(golden->interp, &result->plan, PIECES_PARTITIONED, options->padding);
     differential_run(module, simulated, reference, &differential, &result->simulated);

@@ -14,6 +14,7 @@ struct spmd_options {
     struct differential_options differential; /* replica_count, partition_count are set here */
     int partition_count;                      /* of the partitioned form */
     enum padding_fill padding;
+    double timeout; /* seconds for one run on the golden; 0 = 60 */
 };
 
 /* Who parts from the golden. */

@@ -205,12 +205,20 @@ END_TEST
 
 /* --- manual regions --- */
 
-#define TARGET(name) "custom_call_target=\"" name "\""
-#define MESHES                                                                    \
-    "HloModule m, num_partitions=4, frontend_attributes={xla.sdy.meshes={mesh = " \
-    "#sdy.mesh<[\"a\"=2, \"b\"=2]>}}\n"
-#define AXES(axes) "xla.sdy.manual_axes=\"#sdy<manual_axes{" axes "}>\""
-#define PER_VALUE(key, text) key "=\"#sdy.sharding_per_value<[" text "]>\""
+/* clang-format off */
+#define SPLIT "custom_call_target=\"Sharding\", sharding="
+#define ENTER "custom_call_target=\"SPMDFullToShardShape\", sharding="
+#define LEAVE "custom_call_target=\"SPMDShardToFullShape\", sharding="
+#define MESHES \
+    "HloModule m, num_partitions=4, frontend_attributes={xla.sdy.meshes=" \
+    "{mesh = #sdy.mesh<[\"a\"=2, \"b\"=2]>}}\n"
+#define ENTER_SHARDY \
+    "custom_call_target=\"xla.sdy.GlobalToLocalShape\", frontend_attributes={" ALONG_A \
+    "xla.sdy.in_shardings="
+#define LEAVE_SHARDY \
+    "custom_call_target=\"xla.sdy.LocalToGlobalShape\", frontend_attributes={" ALONG_A \
+    "xla.sdy.out_shardings="
+#define ALONG_A "xla.sdy.manual_axes=\"#sdy<manual_axes{\\\"a\\\"}>\","
 #define ID "id = u32[] partition-id()\n n = s32[] convert(id)\n"
 
 struct manual_case {
@@ -219,236 +227,80 @@ struct manual_case {
     const char *argument, *want; /* of one parameter and result; want NULL: refused */
     const char *message;         /* of a refusal */
 };
-static const struct manual_case
-    manuals[] =
-        {
-            /* Each device adds its number to its part. */
-            {"ENTRY e { x = s32[4] parameter(0)\n s = s32[4] custom-call(x), " TARGET(
-                 "Sharding") ", sharding={devices=[4]<=[4]}\n p = s32[1] "
-                             "custom-call(s), " TARGET(
-                                 "SPMDFullToShardShape") ", "
-                                                         "sharding={"
-                                                         "manual}\n" ID "w = s32[1] "
-                                                         "broadcast(n), "
-                                                         "dimensions={}\n "
-                                                         "q = s32[1] "
-                                                         "add(p, w)\n"
-                                                         "ROOT y = s32[4] "
-                                                         "custom-call(q),"
-                                                         " " TARGET("SPMDShardToF"
-                                                                    "ullShape") ", "
-                                                                                "sharding={devices="
-                                                                                "[4]<=[4]} }",
-             4, "{10, 20, 30, 40}", "{10, 21, 32, 43}", NULL},
-            /* Another order of the devices in, and out: parts that move. */
-            {"ENTRY e { x = s32[4] parameter(0)\n s = s32[4] custom-call(x), " TARGET(
-                 "Sharding") ", sharding={devices=[4]3,2,1,0}\n p = s32[1] "
-                             "custom-call(s), " TARGET(
-                                 "SPMDFullToShardShape") ", "
-                                                         "sharding={"
-                                                         "manual}\n"
-                                                         "ROOT y = s32[4] "
-                                                         "custom-call(p),"
-                                                         " " TARGET("SPMDShardToF"
-                                                                    "ullShape") ", "
-                                                                                "sharding={devices="
-                                                                                "[4]<=[4]} }",
-             4, "{10, 20, 30, 40}", "{40, 30, 20, 10}", NULL},
-            /* Uneven: the last part ends in zeros, and is cut off again. */
-            {"ENTRY e { x = s32[5] parameter(0)\n s = s32[5] custom-call(x), " TARGET(
-                 "Sharding") ", sharding={devices=[4]<=[4]}\n p = s32[2] "
-                             "custom-call(s), " TARGET(
-                                 "SPMDFullToShardShape") ", "
-                                                         "sharding={"
-                                                         "manual}\n"
-                                                         "r = s32[2] "
-                                                         "reverse(p), "
-                                                         "dimensions={0}\n"
-                                                         "ROOT y = s32[5] "
-                                                         "custom-call(r),"
-                                                         " " TARGET("SPMDShardToF"
-                                                                    "ullShape") ", "
-                                                                                "sharding={devices="
-                                                                                "[4]<=[4]} }",
-             4, "{1, 2, 3, 4, 5}", "{2, 1, 4, 3, 0}", NULL},
-            /* Two dimensions on a 2 × 2 mesh. */
-            {"ENTRY e { x = s32[2,2] parameter(0)\n s = s32[2,2] custom-call(x), " TARGET(
-                 "Sharding") ", sharding={devices=[2,2]<=[4]}\n p = s32[1,1] "
-                             "custom-call(s), " TARGET(
-                                 "SPMDFullToShardShape") ", "
-                                                         "sharding={manual}"
-                                                         "\n" ID "w = s32[1,1] "
-                                                         "broadcast(n), "
-                                                         "dimensions={}\n q "
-                                                         "= s32[1,1] add(p, "
-                                                         "w)\n"
-                                                         "ROOT y = s32[2,2] "
-                                                         "custom-call(q),"
-                                                         " " TARGET("SPMDShardToFull"
-                                                                    "Shape") ", "
-                                                                             "shardi"
-                                                                             "ng={"
-                                                                             "device"
-                                                                             "s=[2,"
-                                                                             "2]<=["
-                                                                             "2,2]T("
-                                                                             "1,0)} "
-                                                                             "}",
-             4, "{{10, 20}, {30, 40}}", "{{10, 32}, {21, 43}}", NULL},
-            /* Manual along the first of two axes only; collectives between devices 0 and 2, 1
-               and 3. */
-            {"HloModule m\nENTRY e { x = s32[2,2] parameter(0)\n s = s32[2,2] "
-             "custom-call(x), " TARGET("Sharding") ", sharding={devices=[2,2]<=[4]}\n p = s32[1,2] "
-                                                   "custom-call(s), " TARGET(
-                                                       "SPMDFullToShardShape") ", "
-                                                                               "sharding={devices=["
-                                                                               "1,2,2]<=[2,2]T(1,0)"
-                                                                               " "
-                                                                               "last_tile_dims={"
-                                                                               "manual}}\n"
-                                                                               "q = s32[1,2] "
-                                                                               "collective-permute("
-                                                                               "p), channel_id=1, "
-                                                                               "source_target_"
-                                                                               "pairs={{0,2},{2,0},"
-                                                                               "{1,3},{3,1}}\n"
-                                                                               "ROOT y = s32[2,2] "
-                                                                               "custom-call(q),"
-                                                                               " " TARGET(
-                                                                                   "SPMDShardToFull"
-                                                                                   "Shape") ", "
-                                                                                            "shardi"
-                                                                                            "ng={"
-                                                                                            "device"
-                                                                                            "s=[2,"
-                                                                                            "2]<=["
-                                                                                            "4]} }",
-             4, "{{1, 2}, {3, 4}}", "{{3, 4}, {1, 2}}", NULL},
-            /* Shardy: each adds its number along axis a. */
-            {
-                MESHES "ENTRY e { x = s32[2,2] parameter(0)\n p = s32[1,2] custom-call(x), " TARGET(
-                    "xla."
-                    "sdy."
-                    "Globa"
-                    "lToLo"
-                    "calSh"
-                    "ape") ", frontend_attributes={" PER_VALUE("xla.sdy.in_shardings",
-                                                               "<@mesh, [{\\\"a\\\", ?}, "
-                                                               "{\\\"b\\\"}]>") "," AXES("\\\"a\\"
-                                                                                         "\"") "}"
-                                                                                               "\n" ID
-                                                                                               "two"
-                                                                                               " = "
-                                                                                               "s32"
-                                                                                               "[] "
-                                                                                               "con"
-                                                                                               "sta"
-                                                                                               "nt("
-                                                                                               "2)"
-                                                                                               "\n "
-                                                                                               "a "
-                                                                                               "= "
-                                                                                               "s32"
-                                                                                               "[] "
-                                                                                               "div"
-                                                                                               "ide"
-                                                                                               "(n,"
-                                                                                               " "
-                                                                                               "two"
-                                                                                               ")\n"
-                                                                                               "w "
-                                                                                               "= "
-                                                                                               "s32"
-                                                                                               "[1,"
-                                                                                               "2] "
-                                                                                               "bro"
-                                                                                               "adc"
-                                                                                               "ast"
-                                                                                               "(a)"
-                                                                                               ", "
-                                                                                               "dim"
-                                                                                               "ens"
-                                                                                               "ion"
-                                                                                               "s={"
-                                                                                               "}"
-                                                                                               "\n "
-                                                                                               "q "
-                                                                                               "= "
-                                                                                               "s32"
-                                                                                               "[1,"
-                                                                                               "2] "
-                                                                                               "add"
-                                                                                               "(p,"
-                                                                                               " w)"
-                                                                                               "\n "
-                                                                                               "ROO"
-                                                                                               "T "
-                                                                                               "y "
-                                                                                               "= "
-                                                                                               "s32"
-                                                                                               "[2,"
-                                                                                               "2] "
-                                                                                               "cus"
-                                                                                               "tom"
-                                                                                               "-ca"
-                                                                                               "ll("
-                                                                                               "q)"
-                                                                                               ","
-                                                                                               " " TARGET(
-                                                                                                   "xl"
-                                                                                                   "a."
-                                                                                                   "sd"
-                                                                                                   "y."
-                                                                                                   "Lo"
-                                                                                                   "ca"
-                                                                                                   "lT"
-                                                                                                   "oG"
-                                                                                                   "lo"
-                                                                                                   "ba"
-                                                                                                   "lS"
-                                                                                                   "ha"
-                                                                                                   "p"
-                                                                                                   "e") ", frontend_attributes={" PER_VALUE("xla.sdy."
-                                                                                                                                            "out_"
-                                                                                                                                            "shardings",
-                                                                                                                                            "<@mesh, "
-                                                                                                                                            "[{"
-                                                                                                                                            "\\\"a\\\"}"
-                                                                                                                                            ", {?}]>") "," AXES("\\\"a\\\"") "} }",
-                4, "{{10, 20}, {30, 40}}", "{{10, 20}, {31, 41}}", NULL},
-            /* Shardings that do not make the parts. */
-            {"ENTRY e { x = s32[4] parameter(0), sharding={replicated}\n p = s32[1] "
-             "custom-call(x), " TARGET("SPMDFullToShardShape") ", sharding={manual}\n ROOT y = "
-                                                               "s32[4] custom-call(p), " TARGET(
-                                                                   "SPMDShardToFullShape") ", "
-                                                                                           "shardin"
-                                                                                           "g={"
-                                                                                           "devices"
-                                                                                           "=[4]<=["
-                                                                                           "4]} }",
-             4, "{1, 2, 3, 4}", NULL, "does not make s32[1]"},
-            {"ENTRY e { x = s32[4] parameter(0), sharding={devices=[4]<=[4]}\n p = s32[1] "
-             "custom-call(x), " TARGET("SPMDFullToShardShape") ", sharding={manual}\n ROOT y = "
-                                                               "s32[4] custom-call(p), " TARGET(
-                                                                   "SPMDShardToFullShape") ", "
-                                                                                           "shardin"
-                                                                                           "g={"
-                                                                                           "devices"
-                                                                                           "=[4]<=["
-                                                                                           "4]} }",
-             2, "{1, 2, 3, 4}", NULL, "over 4 devices, but there are 2"},
-            {MESHES "ENTRY e { x = s32[4] parameter(0)\n ROOT p = s32[2] custom-call(x), " TARGET(
-                 "xla."
-                 "sdy."
-                 "GlobalT"
-                 "oLocalS"
-                 "hape") ", frontend_attributes={" PER_VALUE("xla.sdy.in_shardings",
-                                                             "<@other, [{\\\"a\\\"}]>") "," AXES("\\\"a\\\"") "} }",
-             4, "{1, 2, 3, 4}", NULL, "no Shardy mesh @other"},
-            {MESHES "ENTRY e { x = s32[4] parameter(0)\n ROOT p = s32[2] custom-call(x), " TARGET(
-                 "xla.sdy.GlobalToLocalShape") " }",
-             4, "{1, 2, 3, 4}", NULL, "no Shardy shardings"},
+static const struct manual_case manuals[] = {
+    /* Each device adds its number to its part. */
+    {"ENTRY e { x = s32[4] parameter(0)\n"
+     "s = s32[4] custom-call(x), " SPLIT "{devices=[4]<=[4]}\n"
+     "p = s32[1] custom-call(s), " ENTER "{manual}\n" ID
+     "w = s32[1] broadcast(n), dimensions={}\n q = s32[1] add(p, w)\n"
+     "ROOT y = s32[4] custom-call(q), " LEAVE "{devices=[4]<=[4]} }",
+     4, "{10, 20, 30, 40}", "{10, 21, 32, 43}", NULL},
+    /* Another order of the devices in, and out: parts that move. */
+    {"ENTRY e { x = s32[4] parameter(0)\n"
+     "s = s32[4] custom-call(x), " SPLIT "{devices=[4]3,2,1,0}\n"
+     "p = s32[1] custom-call(s), " ENTER "{manual}\n"
+     "ROOT y = s32[4] custom-call(p), " LEAVE "{devices=[4]<=[4]} }",
+     4, "{10, 20, 30, 40}", "{40, 30, 20, 10}", NULL},
+    /* Uneven: the last part ends in zeros, and is cut off again. */
+    {"ENTRY e { x = s32[5] parameter(0)\n"
+     "s = s32[5] custom-call(x), " SPLIT "{devices=[4]<=[4]}\n"
+     "p = s32[2] custom-call(s), " ENTER "{manual}\n r = s32[2] reverse(p), dimensions={0}\n"
+     "ROOT y = s32[5] custom-call(r), " LEAVE "{devices=[4]<=[4]} }",
+     4, "{1, 2, 3, 4, 5}", "{2, 1, 4, 3, 0}", NULL},
+    /* Two dimensions on a 2 × 2 mesh, which is transposed at the exit. */
+    {"ENTRY e { x = s32[2,2] parameter(0)\n"
+     "s = s32[2,2] custom-call(x), " SPLIT "{devices=[2,2]<=[4]}\n"
+     "p = s32[1,1] custom-call(s), " ENTER "{manual}\n" ID
+     "w = s32[1,1] broadcast(n), dimensions={}\n q = s32[1,1] add(p, w)\n"
+     "ROOT y = s32[2,2] custom-call(q), " LEAVE "{devices=[2,2]<=[2,2]T(1,0)} }",
+     4, "{{10, 20}, {30, 40}}", "{{10, 32}, {21, 43}}", NULL},
+    /* Manual along the first of two axes only; devices 0 and 2, 1 and 3 exchange their parts. */
+    {"ENTRY e { x = s32[2,2] parameter(0)\n"
+     "s = s32[2,2] custom-call(x), " SPLIT "{devices=[2,2]<=[4]}\n"
+     "p = s32[1,2] custom-call(s), " ENTER
+     "{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dims={manual}}\n"
+     "q = s32[1,2] collective-permute(p), channel_id=1, "
+     "source_target_pairs={{0,2},{2,0},{1,3},{3,1}}\n"
+     "ROOT y = s32[2,2] custom-call(q), " LEAVE "{devices=[2,2]<=[4]} }",
+     4, "{{1, 2}, {3, 4}}", "{{3, 4}, {1, 2}}", NULL},
+    /* A region within it that is manual along the other axis too: each pair of devices has a whole
+     * of its own there, the number of its first device. */
+    {"ENTRY e { x = s32[2] parameter(0)\n"
+     "s = s32[2] custom-call(x), " SPLIT "{devices=[2,2]<=[4] last_tile_dim_replicate}\n"
+     "p = s32[1] custom-call(s), " ENTER
+     "{devices=[1,2,2]<=[4] last_tile_dims={manual, replicated}}\n" ID
+     "m = s32[] custom-call(n), " SPLIT "{manual}\n"
+     "g = s32[] custom-call(m), " LEAVE "{devices=[2,2]<=[4] last_tile_dims={manual, replicated}}\n"
+     "w = s32[1] broadcast(g), dimensions={}\n q = s32[1] add(p, w)\n"
+     "ROOT y = s32[2] custom-call(q), " LEAVE "{devices=[2,2]<=[4] last_tile_dim_replicate} }",
+     4, "{10, 20}", "{10, 22}", NULL},
+    /* Shardy: each adds its number along axis a. */
+    {MESHES "ENTRY e { x = s32[2,2] parameter(0)\n"
+     "p = s32[1,2] custom-call(x), " ENTER_SHARDY
+     "\"#sdy.sharding_per_value<[<@mesh, [{\\\"a\\\", ?}, {\\\"b\\\"}]>]>\"}\n" ID
+     "two = s32[] constant(2)\n a = s32[] divide(n, two)\n"
+     "w = s32[1,2] broadcast(a), dimensions={}\n q = s32[1,2] add(p, w)\n"
+     "ROOT y = s32[2,2] custom-call(q), " LEAVE_SHARDY
+     "\"#sdy.sharding_per_value<[<@mesh, [{\\\"a\\\"}, {?}]>]>\"} }",
+     4, "{{10, 20}, {30, 40}}", "{{10, 20}, {31, 41}}", NULL},
+    /* Shardings that do not make the parts. */
+    {"ENTRY e { x = s32[4] parameter(0), sharding={replicated}\n"
+     "p = s32[1] custom-call(x), " ENTER "{manual}\n"
+     "ROOT y = s32[4] custom-call(p), " LEAVE "{devices=[4]<=[4]} }",
+     4, "{1, 2, 3, 4}", NULL, "does not make s32[1]"},
+    {"ENTRY e { x = s32[4] parameter(0), sharding={devices=[4]<=[4]}\n"
+     "p = s32[1] custom-call(x), " ENTER "{manual}\n"
+     "ROOT y = s32[4] custom-call(p), " LEAVE "{devices=[4]<=[4]} }",
+     2, "{1, 2, 3, 4}", NULL, "over 4 devices, but there are 2"},
+    {MESHES "ENTRY e { x = s32[4] parameter(0)\n"
+     "ROOT p = s32[2] custom-call(x), " ENTER_SHARDY
+     "\"#sdy.sharding_per_value<[<@other, [{\\\"a\\\"}]>]>\"} }",
+     4, "{1, 2, 3, 4}", NULL, "no Shardy mesh @other"},
+    {MESHES "ENTRY e { x = s32[4] parameter(0)\n"
+     "ROOT p = s32[2] custom-call(x), " ENTER_SHARDY "\"\"} }",
+     4, "{1, 2, 3, 4}", NULL, "no Shardy shardings"},
 };
+/* clang-format on */
 
 START_TEST(test_manual)
 {
