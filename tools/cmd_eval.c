@@ -119,10 +119,11 @@ static bool is_chosen(const struct eval_options *options, int device)
 }
 
 /* Those asked for, else the header's, but one where devices cannot differ. */
-static bool choose_devices(const struct module *module, const struct eval_options *options,
+static bool choose_devices(struct module *module, const struct eval_options *options,
                            struct evaluated *evaluated, struct error *err)
 {
     const struct module_config *config = &module->config;
+    set_device_counts(module, options->replicas, options->partitions);
     bool one = options->pairs || !devices_matter(module);
     int64_t replicas = options->replicas > 0 ? options->replicas : one ? 1 : config->replica_count;
     int64_t partitions = options->partitions > 0 ? options->partitions

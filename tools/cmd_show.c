@@ -196,12 +196,14 @@ int command_show(int argc, char **argv)
     }
     if (help || words.count == 0) {
         fprintf(help ? stdout : stderr,
-                "usage: referee show ops|types|backends|tolerances|coverage|custom-calls|MODULE|LITERAL\n\n"
+                "usage: referee show "
+                "ops|types|backends|tolerances|coverage|custom-calls|MODULE|LITERAL\n\n"
                 "  ops         all opcodes: operands, shape rule, golden evaluator, attributes\n"
                 "  types       all primitive types with their ranges\n"
                 "  backends    the backend schemes, the fetched plugin, the profiles\n"
                 "  tolerances  how results are compared, and the bounds by operation and type\n"
-                "  coverage    every opcode and type tried on the golden, in Markdown (docs/coverage.md);\n"
+                "  coverage    every opcode and type tried on the golden, in Markdown "
+                "(docs/coverage.md);\n"
                 "              --modules FOLDER keeps the modules\n"
                 "  custom-calls  the targets that are known or refused by name, in Markdown\n"
                 "  FILE        a module (short form, with counts) or a literal\n");

@@ -174,26 +174,47 @@ struct failure {
     struct text message; /* "" if there is none */
 };
 
-/* The module after partitioning: given, or made by XLA (then *owned). */
+static void fail(struct failure *failure, const char *text)
+{
+    failure->outcome = OUTCOME_UNSUPPORTED;
+    text_append(&failure->message, text);
+}
+
+/* What a plugin or a file gives need not be a module that makes sense. */
+static bool verify_partitioned(const struct module *module, struct failure *failure)
+{
+    struct findings findings;
+    if (!verify_module(module, &findings)) {
+        fail(failure, "the partitioned module does not verify: ");
+        text_append(&failure->message, findings.list[0].text);
+    }
+    findings_finish(&findings);
+    return failure->outcome == OUTCOME_PASS;
+}
+
+/* The module after partitioning: given, or made by XLA (then *owned). NULL with a failure. */
 static struct module *find_partitioned(struct spmd_command *command, const struct module *module,
                                        struct module **owned, struct failure *failure)
 {
-    if (command->given.count > 0) {
-        return command->given.modules[0].module;
-    }
-    if (module->config.replica_count > 1) {
-        failure->outcome = OUTCOME_UNSUPPORTED;
-        text_append(&failure->message, "the module has several replicas");
-        return NULL;
-    }
-    *owned = partitioner_partition(&command->partitioner, module, command->options.partition_count,
-                                   &failure->outcome, &failure->message);
+    struct module *partitioned = NULL;
     struct error err = {0};
-    if (*owned != NULL && command->save != NULL && !save_partitioned(command->save, *owned, &err)) {
-        failure->outcome = OUTCOME_UNSUPPORTED;
-        error_print(&err, &failure->message);
+    if (module->config.replica_count > 1) {
+        fail(failure, "the module has several replicas");
+    } else if (command->given.count > 0) {
+        partitioned = command->given.modules[0].module;
+    } else {
+        *owned =
+            partitioner_partition(&command->partitioner, module, command->options.partition_count,
+                                  &failure->outcome, &failure->message);
+        partitioned = *owned;
     }
-    return *owned;
+    if (partitioned != NULL && command->verify) {
+        verify_partitioned(partitioned, failure);
+    }
+    if (*owned != NULL && command->save != NULL && !save_partitioned(command->save, *owned, &err)) {
+        fail(failure, err.message);
+    }
+    return failure->outcome == OUTCOME_PASS ? partitioned : NULL;
 }
 
 static void report(struct spmd_command *command, const struct spmd_entry *entry,
@@ -238,7 +259,7 @@ static void judge_module(struct spmd_command *command, const struct module *modu
     struct module *partitioned = failure.outcome == OUTCOME_PASS
                                      ? find_partitioned(command, module, &owned, &failure)
                                      : NULL;
-    if (partitioned == NULL || failure.outcome != OUTCOME_PASS) {
+    if (partitioned == NULL) {
         report_failure(command, entry, outcome_text(failure.outcome), failure.message.data);
         command->counts[failure.outcome]++;
     } else {
@@ -383,6 +404,7 @@ static int run(struct spmd_command *command, const struct string_list *files)
     command->repeat_options = repeated_options(command);
     literal_set_memory_limit(command->memory);
     command->options.differential.inputs.seed = (uint64_t)command->seed;
+    command->options.timeout = command->timeout;
     command->report = json_array();
     int status = judge_all(command, files);
     if (command->json != NULL && !write_json(command->json, command->report)) {

@@ -107,9 +107,8 @@ static struct literal *next_literal(struct feeds *feeds, int device, const struc
         }
     }
     error_set(err, ERROR_NOT_FOUND,
-              feeds->infeeds->count == 0
-                  ? "nothing feeds device %d: --infeed says what shall"
-                  : "the infeed of device %d has run dry",
+              feeds->infeeds->count == 0 ? "nothing feeds device %d: --infeed says what shall"
+                                         : "the infeed of device %d has run dry",
               device);
     if (feeds->infeeds->count > 0) {
         error_prefix(err, "after %lld literals", (long long)feed->taken);
@@ -121,7 +120,8 @@ static struct literal *next_literal(struct feeds *feeds, int device, const struc
 static struct literal *next_leaves(struct feeds *feeds, int device, struct literal *first,
                                    const struct shape *shape, struct error *err)
 {
-    struct literal **elements = memory_zalloc((size_t)(shape->count + 1) * sizeof(struct literal *));
+    struct literal **elements =
+        memory_zalloc((size_t)(shape->count + 1) * sizeof(struct literal *));
     bool ok = true;
     for (int i = 0; i < shape->count && ok; i++) {
         if (i == 0 && first != NULL) {
@@ -177,8 +177,8 @@ struct literal *feeds_infeed(struct feeds *feeds, int device, const struct shape
 void feeds_outfeed(struct feeds *feeds, int device, const struct literal *value)
 {
     struct literal_set *sent = &feeds->of_device[device].sent;
-    sent->arguments = memory_realloc(sent->arguments,
-                                     ((size_t)sent->count + 1) * sizeof *sent->arguments);
+    sent->arguments =
+        memory_realloc(sent->arguments, ((size_t)sent->count + 1) * sizeof *sent->arguments);
     sent->arguments[sent->count++] = literal_retain(value);
 }
 

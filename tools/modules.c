@@ -11,6 +11,7 @@
 #include "hlo/base/error.h"
 #include "hlo/base/file.h"
 #include "hlo/base/text.h"
+#include "hlo/module.h"
 
 void print_error(const struct error *err)
 {
@@ -67,6 +68,13 @@ static bool add_folder(const char *path, struct string_list *files)
     }
     free(copy);
     return ok;
+}
+
+void set_device_counts(struct module *module, int64_t replicas, int64_t partitions)
+{
+    struct module_config *config = &module->config;
+    config->replica_count = replicas > 0 ? replicas : config->replica_count;
+    config->partition_count = partitions > 0 ? partitions : config->partition_count;
 }
 
 bool expand_paths(const struct string_list *paths, struct string_list *files)

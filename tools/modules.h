@@ -10,11 +10,14 @@
 
 struct error;
 struct finding;
+struct module;
 
 /* Prints an error with place, source line and caret to stderr, after "referee: ". */
 void print_error(const struct error *err);
 /* Writes a report to a file, whole or not at all (- = stdout); says so on stderr if it cannot. */
 bool write_json(const char *path, const json_t *report);
+/* Gives the module's header other counts (0: leaves them), as if they were written there. */
+void set_device_counts(struct module *module, int64_t replicas, int64_t partitions);
 /* Files from the command line; a folder stands for all files below it that end in .hlo, .txt, .pb,
  * .hlo.pb or .gz, sorted. False (with a message) when a path does not exist. */
 bool expand_paths(const struct string_list *paths, struct string_list *files);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "hlo/base/map.h"
+#include "hlo/literal.h"
 #include "hlo/module.h"
 #include "tools/modules.h"
 #include "tools/progress.h"
@@ -289,7 +290,8 @@ void profile_print(const struct profile *profile, const char *name, FILE *out)
     for (size_t i = 0; i < profile->count; i++) {
         all += profile->list[i]->sums.seconds;
     }
-    fprintf(out, "%s: %.3f ms in %zu instructions\n", name, 1e3 * all, profile->count);
+    fprintf(out, "%s: %.3f ms in %zu instructions; at most %.1f MB of values at a time\n", name,
+            1e3 * all, profile->count, 1e-6 * (double)literal_memory_peak());
     all = all > 0 ? all : 1;
     struct row **rows = memory_zalloc((profile->count + 1) * sizeof(struct row *));
     if (profile->count > 0) {

@@ -276,6 +276,8 @@ static void run_part(struct queue *queue, struct team *team, const struct loaded
     }
     struct error err = {0};
     struct findings findings = {0};
+    set_device_counts(part->module, options->differential.replica_count,
+                      options->differential.partition_count);
     if (options->verify && !verify_module(part->module, &findings)) {
         error_at(&err, findings.list[0].where, "%s", findings.list[0].text);
         findings_finish(&findings);

@@ -77,7 +77,7 @@ enum verdict { VERDICT_INVALID, VERDICT_VALUE, VERDICT_REFUSED, VERDICT_BROKEN }
 
 /* What became of a sample in one column. */
 struct cell {
-    int value, refused, all;   /* modules evaluated, refused, and all together */
+    int value, refused, all; /* modules evaluated, refused, and all together */
     bool reasons[REASON_COUNT];
     struct text values, refusals; /* names of types */
 };
@@ -172,12 +172,10 @@ static void write_dimensions(enum type a, enum type b, bool packed, struct text 
 
 static void write_literal(enum type type, struct text *out)
 {
-    static const char *const kinds[] = {[KIND_PRED] = "{true, false}",
-                                        [KIND_SIGNED] = "{-1, 0}",
-                                        [KIND_UNSIGNED] = "{1, 0}",
-                                        [KIND_FLOAT] = "{1, 1}",
-                                        [KIND_COMPLEX] = "{(1, 2), (3, 4)}",
-                                        [KIND_NONE] = "({1, 2, 3, 4, 5}, {6, 7})"};
+    static const char *const kinds[] = {
+        [KIND_PRED] = "{true, false}",       [KIND_SIGNED] = "{-1, 0}",
+        [KIND_UNSIGNED] = "{1, 0}",          [KIND_FLOAT] = "{1, 1}",
+        [KIND_COMPLEX] = "{(1, 2), (3, 4)}", [KIND_NONE] = "({1, 2, 3, 4, 5}, {6, 7})"};
     text_append(out, kinds[type_kind(type)]);
 }
 
@@ -215,7 +213,8 @@ static void expand(const char *pattern, enum type first, enum type second, struc
             write_dimensions(second, first, *at == 'N', out);
             break;
         case 'S':
-            text_printf(out, "%d", type_bytes(second) > 0 ? 24 * type_bytes(first) / type_bytes(second) : 0);
+            text_printf(out, "%d",
+                        type_bytes(second) > 0 ? 24 * type_bytes(first) / type_bytes(second) : 0);
             break;
         default:
             write_literal(first, out);
@@ -248,18 +247,18 @@ static struct literal *feed_zeros(void *context, int device, const struct shape 
 
 /* One evaluation; false with *err. */
 static bool evaluate(const struct module *module, const struct input_options *inputs,
-                     struct error *err)
+                     enum fidelity fidelity, struct error *err)
 {
     int count = module->entry->parameter_count;
     struct literal **arguments = memory_zalloc((size_t)(count + 1) * sizeof(struct literal *));
-    struct interp_options options = {.infeed = feed_zeros};
+    struct interp_options options = {.infeed = feed_zeros, .fidelity = fidelity};
     struct literal *result = NULL;
     if (inputs_generate(module, inputs, arguments, NULL, err)) {
         result = interp_evaluate(module, arguments, count, &options, err);
     }
     bool ok = result != NULL;
-    if (ok && !shape_compatible(shape_static(result->shape),
-                                shape_static(module->entry->root->shape))) {
+    if (ok &&
+        !shape_compatible(shape_static(result->shape), shape_static(module->entry->root->shape))) {
         ok = error_set(err, ERROR_INTERNAL, "the result has shape %s", shape_text(result->shape));
     }
     literal_release(result);
@@ -314,7 +313,9 @@ static enum verdict try_module(const struct sample *sample, const struct text *t
         static const struct input_options edges = {.seed = 1, .boundary_values = true},
                                           zeros = {.zeros = true};
         verdict = VERDICT_VALUE;
-        if (!evaluate(module, &edges, &err) || !evaluate(module, &zeros, &err)) {
+        if (!evaluate(module, &edges, FIDELITY_EXACT, &err) ||
+            !evaluate(module, &edges, FIDELITY_LITERAL, &err) ||
+            !evaluate(module, &zeros, FIDELITY_EXACT, &err)) {
             *reason = reason_of(err.message);
             bool known = *reason >= 0 && err.code == ERROR_UNIMPLEMENTED &&
                          names_instruction(module, err.message);
@@ -469,8 +470,8 @@ static void print_table(const struct walker *walker)
     printf("# Coverage\n\n"
            "Written by `referee show coverage`, which makes a small module for every opcode, every "
            "way to use\nit and every element type (or pair of types), asks the verifier, which "
-           "accepts what XLA's accepts,\nand evaluates what is accepted, on one device, with values "
-           "from the edges of the types.\n\n"
+           "accepts what XLA's accepts,\nand evaluates what is accepted, on one device, in both "
+           "fidelities, with values from\nthe edges of the types.\n\n"
            "%d modules: %d evaluate, %d are refused by name, %d are no valid HLO.\n\n"
            "`all`: every type of the column (with pairs: every pair). Names: these types. A "
            "number: so many\npairs, the first type being of the column. `–`: no valid HLO. "

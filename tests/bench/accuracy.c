@@ -218,15 +218,15 @@ static void set_exact(struct exact *exact, const struct accuracy_operation *oper
 {
     const enum type part = type_part(type);
     const int parts = type_is_complex(type) ? 2 : 1;
-    bool inexact;
-    accuracy_exact(operation, type, input, exact->parts[0], exact->parts[1], &inexact);
+    bool inexact[2];
+    accuracy_exact(operation, type, input, exact->parts[0], exact->parts[1], inexact);
     exact->small = false;
     exact->unit = -100000;
     for (int k = 0; k < accuracy_part_count(operation, type); k++) {
         exact->small |= is_subnormal(part, input[k]);
     }
     for (int k = 0; k < parts; k++) {
-        const struct number n = number_of_mpfr(exact->parts[k], inexact);
+        const struct number n = number_of_mpfr(exact->parts[k], inexact[k]);
         exact->wanted[k] = number_encode(part, &n);
         if (mpfr_regular_p(exact->parts[k])) {
             exact->small |= is_subnormal(part, exact->wanted[k]) ||

@@ -39,8 +39,8 @@ int64_t accuracy_count(const struct accuracy_operation *operation, enum type typ
 void accuracy_input(const struct accuracy_operation *operation, enum type type, int64_t i,
                     uint64_t bits[ACCURACY_PARTS]);
 /* The exact result on it: re, and im for complex numbers, of at least 100 bits or as many as are
- * needed so that its rounding is right; *inexact tells whether it was rounded toward zero. */
+ * needed so that its rounding is right, and whether each was rounded toward zero. */
 void accuracy_exact(const struct accuracy_operation *operation, enum type type,
-                    const uint64_t bits[ACCURACY_PARTS], mpfr_ptr re, mpfr_ptr im, bool *inexact);
+                    const uint64_t bits[ACCURACY_PARTS], mpfr_ptr re, mpfr_ptr im, bool inexact[2]);
 
 #endif

@@ -95,8 +95,8 @@ result is off by at most 0.50. Made by
     ./dev bench accuracy --output docs/accuracy.md
 
 on {date}; inputs are the same every time: all values of the types of at most 16 bits (all pairs of those
-of 8 bits), 60 000 of f32, 20 000 of f64, 6000 of c64 and 3000 of c128, a third of them over all bit
-patterns, a third over the binades around 1, a third between −4 and 4. Beside each error above 0.50 is the
+of 8 bits, 60 000 pairs of those of 16), 60 000 of f32, 20 000 of f64, 6000 of c64 and 3000 of c128, a third
+of them over all bit patterns, a third over the binades around 1, a third between −4 and 4. Beside each error above 0.50 is the
 argument where it occurs.
 
 - `n NaN/∞`: results that are NaN, infinite or finite where another of these is right. They are in no

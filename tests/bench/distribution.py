@@ -15,6 +15,7 @@ import time
 
 BATCH = 16  # files a process
 WORST = 20  # rows shown
+ARGUMENT_BYTES = 4 << 30  # modules with larger arguments are left out
 INTERPRETER_BYTES = 1 << 20  # larger modules are not given to XLA's interpreter
 INTERPRETER_LIMIT = 5  # seconds; nor are slower ones waited for
 
@@ -26,6 +27,16 @@ def corpus_files(folder, sets):
         found = [path for path in (folder / name).rglob("*.hlo") if path.is_file()]
         files += sorted(found, key=lambda path: (path.stat().st_size, path))
     return files
+
+
+def too_large(folder):
+    """Files whose arguments alone take more than ARGUMENT_BYTES, by the corpus's manifest."""
+    large = set()
+    for line in (folder / "MANIFEST.tsv").read_text(encoding="utf-8").splitlines()[1:]:
+        columns = line.split("\t")
+        if columns[6].isdigit() and int(columns[6]) > ARGUMENT_BYTES:
+            large.add(columns[0])
+    return large
 
 
 def run_records(referee, paths, limit, extra):
@@ -103,6 +114,8 @@ def measure(referee, folder, options, interpreter):
     state.parent.mkdir(parents=True, exist_ok=True)
     records = load(state)
     names = {path: str(path.relative_to(folder)) for path in corpus_files(folder, options.sets)}
+    large = too_large(folder)
+    names = {path: name for path, name in names.items() if name not in large}
     if options.match:
         names = {path: name for path, name in names.items() if options.match in name}
     todo = [path for path, name in names.items() if name not in records]

@@ -66,6 +66,11 @@ check 'replicas that differ' 1 'devices 0 and 1 should hold the same part of out
     simulate --partitioned "$folder/wrong.hlo"
 check 'parts that do not fit' 1 'parameter 0: the sharding of s32\[4\].* makes pieces of s32\[2\]' \
     simulate --partitioned "$folder/misfit.hlo"
+sed 's/s32\[\] reduce/s32[7] reduce/' "$folder/parts.hlo" >"$folder/nonsense.hlo"
+check 'parts that make no sense' 1 'does not verify: ' simulate --partitioned "$folder/nonsense.hlo"
+sed 's/num_partitions=2/replica_count=2, num_partitions=2/' "$folder/whole.hlo" >"$folder/replicas.hlo"
+check 'replicas' 1 'several replicas' \
+    "$referee" spmd "$folder/replicas.hlo" --no-execute --partitioned "$folder/parts.hlo"
 check 'too few partitions' 1 'UNSUPPORTED' simulate --partitions 1
 check 'a sharding that does not fit' 2 'over 2 devices, but there are 4' \
     simulate --partitions 4 --partitioned "$folder/parts.hlo"
@@ -91,10 +96,22 @@ check 'wrong parts on XLA' 1 'what the backend ran agrees with it' \
     "$referee" spmd "$folder/whole.hlo" --partitioned "$folder/wrong.hlo" --backend cpu:
 check 'saved parts' 0 'PASS' "$referee" spmd "$folder/whole.hlo" --save "$folder/saved.hlo"
 check 'saved parts again' 0 'PASS' simulate --partitioned "$folder/saved.hlo"
+# A dump of the module after all passes, from a run that fails on the shapes of pieces.
+flags="xla_dump_to=$folder/dump&xla_dump_hlo_as_text=true&xla_dump_large_constants=true"
+"$referee" run "$suite/attention_tensor_parallel.hlo" --backend "cpu:?$flags" >"$folder/ignored"
+check 'parts after all passes' 0 'PASS .* 4 partitions  simulated' \
+    "$referee" spmd "$suite/attention_tensor_parallel.hlo" \
+    --partitioned "$folder"/dump/*cpu_after_optimizations.txt
 check 'shardings of its own' 0 'PASS .* 4 partitions' "$referee" spmd "$folder/whole.hlo" \
     --partitions 4 --shardings '{devices=[4]<=[4]}->{replicated}'
 check 'a plugin that is not there' 3 'there is no plugin' "$referee" spmd "$folder/whole.hlo" \
     --backend pjrt:/none
+check 'a result split as XLA likes' 0 'PASS' "$referee" spmd "$suite/result_by_propagation.hlo" \
+    --save "$folder/split.hlo"
+check 'what XLA likes' 0 'ROOT .* = f32\[2,4\]' grep ROOT "$folder/split.hlo"
+check 'drawn shardings' 0 'PASS' "$referee" spmd "$folder/whole.hlo" --partitions 4 --draw-shardings 1
+check 'drawing without a number' 2 'needs --partitions' \
+    "$referee" spmd "$folder/whole.hlo" --draw-shardings 1
 check 'owner of an element' 1 'first differing element is on device 1' \
     "$referee" spmd "$suite/dus_clamped_start.hlo"
 

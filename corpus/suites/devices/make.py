@@ -50,6 +50,10 @@ def group_forms():
          'replica_groups=mesh["x"=2,"y"=4] {"y":(2)2}'),
         ("cross_replica_mesh", "cross_replica", (4, 1), [[0, 2], [1, 3]],
          'replica_groups=mesh["a"=2,"b"=2] {"a"}'),
+        ("flattened_mesh_of_devices", "flattened", (1, 4), [[3, 2], [1, 0]],
+         'replica_groups=mesh["x"=2,"y"=2], device_ids=(3,1,2,0) {"x"}'),
+        ("flattened_mesh_of_turned_devices", "flattened", (2, 4), [[0, 2, 4, 6], [1, 3, 5, 7]],
+         'replica_groups=mesh["x"=2,"y"=4], device_ids=([4,2]T(1,0)) {"y"}'),
     ]
     for name, mode, grid, groups, text in forms:
         devices = grid[0] * grid[1]
@@ -121,6 +125,23 @@ def in_modes():
                    [f"ROOT r = {shape_text(kind, shape)} collective-broadcast(p0), {text}"],
                    arguments, [[(kind, a)] for a in first],
                    reason=("COMPILE_ERROR", "XLA's CPU has no collective-broadcast"))
+
+
+def in_order_of_groups():
+    """The order of devices within a group, as gathering shows it."""
+    for name, grid, order, text in (
+            ("list", (4, 1), [2, 0, 3, 1], "replica_groups={{2,0,3,1}}"),
+            ("iota", (4, 1), iota([2, 2], [1, 0], 1, 4)[0], "replica_groups=[1,4]<=[2,2]T(1,0)"),
+            ("axes", (4, 1), [0, 1, 2, 3], 'replica_groups=mesh["a"=2,"b"=2] {"a","b"}'),
+            ("turned_axes", (4, 1), [0, 2, 1, 3], 'replica_groups=mesh["a"=2,"b"=2] {"b","a"}'),
+            ("parts_of_axes", (1, 8), [0, 4, 2, 6, 1, 5, 3, 7],
+             'replica_groups=mesh["a"=2,"b"=4] {"b":(2)2,"b":(1)2,"a"}, channel_id=1, '
+             "use_global_device_ids=true")):
+        inputs = [values("s32", [1], d) for d in range(len(order))]
+        gathered = concatenate([inputs[d] for d in order], 0)
+        module(f"order_by_{name}", grid, [("s32", [1])],
+               [f"ROOT r = s32[{len(order)}] all-gather(p0), {text}, dimensions={{0}}"],
+               [[("s32", a)] for a in inputs], [[("s32", gathered)]] * len(order))
 
 
 def permutes():
@@ -420,7 +441,7 @@ def transfers():
 
 
 def write(folder):
-    for make in (group_forms, in_modes, permutes, types, ragged, asynchronous,
+    for make in (group_forms, in_order_of_groups, in_modes, permutes, types, ragged, asynchronous,
                  control_flow, transfers):
         make()
     for name, text in MODULES.items():

@@ -191,6 +191,15 @@ def convolution_gradient(x, w):
     return jax.value_and_grad(loss, argnums=1)(x, w)
 
 
+@program("2x2", (("f32", 4, 8, 8, 8), P("a")), (("f32", 3, 3, 1, 8), P()), out=P())
+def depthwise_convolution_gradient(x, w):
+    def loss(w):
+        y = lax.conv_general_dilated(x, w, (1, 1), "SAME", feature_group_count=8,
+                                     dimension_numbers=("NHWC", "HWIO", "NHWC"))
+        return jnp.sum(jnp.square(y))
+    return jax.grad(loss)(w)
+
+
 @program("4", (("f32", 2, 16, 4), P(None, "a")), out=(P(None, "a"), P(None, "a")))
 def pooling_and_gradient(x):
     def pool(x):
