@@ -61,14 +61,14 @@ static bool step_back(struct trace *trace)
     case OP_CUSTOM_CALL: /* Sharding and the like */
     case OP_DOMAIN:
     case OP_OPT_BARRIER:
-    case OP_WHILE:
         if (value->operand_count != 1 || !is_same(value->shape, value->operands[0]->shape)) {
             return false;
         }
         trace->value = value->operands[0];
         return true;
     case OP_CALL:
-        if (value->called_count != 1) {
+    case OP_WHILE: /* what the last iteration leaves */
+        if (value->called_count < 1) {
             return false;
         }
         trace->value = value->called[0]->root;
@@ -80,19 +80,26 @@ static bool step_back(struct trace *trace)
     }
 }
 
-const struct instruction *async_producer(const struct instruction *value)
+const struct instruction *async_origin(const struct instruction *value)
 {
     struct trace trace = {.value = value};
     for (int i = 0; i < STEPS; i++) {
-        enum opcode opcode = trace.value->opcode;
-        if ((opcode == OP_ASYNC_START || opcode == OP_ASYNC_UPDATE) && trace.depth == 0) {
-            return trace.value;
-        }
         if (!step_back(&trace)) {
-            return NULL;
+            const struct instruction *end = trace.value;
+            bool lost = trace.depth > 0 || end->opcode == OP_CONDITIONAL ||
+                        (end->opcode == OP_PARAMETER && end->parent != end->parent->module->entry);
+            return lost ? NULL : end;
         }
     }
     return NULL;
+}
+
+const struct instruction *async_producer(const struct instruction *value)
+{
+    const struct instruction *origin = async_origin(value);
+    bool makes =
+        origin != NULL && (origin->opcode == OP_ASYNC_START || origin->opcode == OP_ASYNC_UPDATE);
+    return makes ? origin : NULL;
 }
 
 const struct computation *async_computation(const struct instruction *instruction)

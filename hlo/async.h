@@ -8,6 +8,9 @@
  * barriers, copies, loops and calls; NULL if it is not in sight.
  * Source: xla/hlo/ir/hlo_instruction_utils.cc (FindAsyncProducer). */
 const struct instruction *async_producer(const struct instruction *value);
+/* Where a value comes from that has passed through such: the instruction that made it; NULL if that
+ * is not in sight. */
+const struct instruction *async_origin(const struct instruction *value);
 /* The computation that an async-start, -update or -done is about, which only the start has to name;
  * NULL if that is not in sight. */
 const struct computation *async_computation(const struct instruction *instruction);

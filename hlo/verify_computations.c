@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hlo/async.h"
 #include "hlo/base/arena.h"
 #include "hlo/sharding.h"
 #include "hlo/verify_internal.h"
@@ -86,15 +87,19 @@ static void check_done(const struct instruction *instruction, struct findings *f
         }
         const struct instruction *from =
             instruction->operand_count > 0 ? instruction->operands[0] : instruction;
-        if (from->opcode != pairs[i].start && from->opcode != pairs[i].update && !hands_on(from)) {
+        bool is_transfer = pairs[i].start == OP_SEND || pairs[i].start == OP_RECV;
+        const struct instruction *origin =
+            is_transfer && from->opcode == OP_GET_TUPLE_ELEMENT ? NULL : async_origin(from);
+        if (origin != NULL && origin->opcode != pairs[i].start &&
+            origin->opcode != pairs[i].update) {
             REPORT("%s %s must consume what a %s makes, but its operand %s is a %s",
                    opcode_text(instruction->opcode), instruction->name, opcode_text(pairs[i].start),
-                   from->name, opcode_text(from->opcode));
+                   origin->name, opcode_text(origin->opcode));
         }
     }
 }
 
-static bool is_async_body(const struct computation *computation)
+bool verify_is_async_body(const struct computation *computation)
 {
     const struct module *module = computation->module;
     for (int c = 0; c < module->count; c++) {
@@ -126,7 +131,7 @@ static void check_start(const struct instruction *instruction, const struct user
         }
         bool is_transfer = starts[i].is_transfer;
         if (is_transfer && instruction == instruction->parent->root &&
-            is_async_body(instruction->parent)) {
+            verify_is_async_body(instruction->parent)) {
             return;
         }
         if (count != 1) {
@@ -142,22 +147,6 @@ static void check_start(const struct instruction *instruction, const struct user
             REPORT("%s and %s differ in is_host_transfer", instruction->name, user->name);
         }
         return;
-    }
-    if (instruction->opcode == OP_ASYNC_START && count == 0 &&
-        instruction != instruction->parent->root) {
-        REPORT("async-start %s has no async-done", instruction->name);
-    }
-    const struct instruction *done = NULL;
-    for (int k = users->first[instruction->id]; k < users->first[instruction->id + 1]; k++) {
-        user = users->list[k];
-        if (instruction->opcode != OP_ASYNC_START || user->opcode != OP_ASYNC_DONE) {
-            continue;
-        }
-        if (done != NULL && done != user) {
-            REPORT("async-start %s has two async-done: %s and %s", instruction->name, done->name,
-                   user->name);
-        }
-        done = user;
     }
 }
 
@@ -325,6 +314,7 @@ void verify_computation(const struct computation *computation, struct findings *
 {
     struct users users;
     users_build(computation, &users);
+    verify_buffers(computation, &users, findings);
     for (int i = 0; i < computation->count; i++) {
         const struct instruction *instruction = computation->instructions[i];
         check_start(instruction, &users, findings);
@@ -524,6 +514,7 @@ void verify_header(const struct module *module, struct findings *findings)
         verify_report(findings, NULL, where, "the entry %s is the body of a fusion",
                       module->entry->name);
     }
+    verify_async(module, findings);
     check_aliases(module, findings);
     check_donors(module, findings);
     check_constrained(module, findings);

@@ -17,6 +17,13 @@ void verify_host_transfers(const struct module *module, struct findings *finding
 /* Rules of a computation as a whole: pairs of start and done, fusion bodies, execution threads,
  * shardings of loops and branches (verify_computations.c). */
 void verify_computation(const struct computation *computation, struct findings *findings);
+/* Chains of async-start, -update and -done over the whole module (verify_async.c). */
+void verify_async(const struct module *module, struct findings *findings);
+/* Buffers: who may have them, and who writes to them (verify_buffers.c). */
+void verify_buffers(const struct computation *computation, const struct users *users,
+                    struct findings *findings);
+/* Does an async-start call it? */
+bool verify_is_async_body(const struct computation *computation);
 /* Rules of the header: counts, aliases, donors (verify_computations.c). */
 void verify_header(const struct module *module, struct findings *findings);
 /* The part of a shape at a tuple index; NULL if there is none. */

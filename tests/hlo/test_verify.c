@@ -210,6 +210,45 @@ static const struct verify_case pairs[] = {
                    "output_to_operand_aliasing={{1}: (0, {1})}\n"
                    " ROOT r = f32[3] async-done(u) }",
      "joins more than the contexts"},
+    {M NEG_T ENTRY "ROOT @a = " STARTED " async-start(p), async_execution_thread=\"t\", "
+                   "calls=neg }",
+     "async-start a has no async-done"},
+    /* started before the loop and in it, done in it and after it */
+    {M NEG_T "c { s = (" STARTED ") parameter(0)\n ROOT t = pred[] constant(true) }\n"
+             "b { s = (" STARTED ") parameter(0)\n g = " STARTED " get-tuple-element(s), index=0\n"
+             " d = f32[3] async-done(g)\n n = " STARTED " async-start(d), "
+             "async_execution_thread=\"t\", calls=neg\n ROOT t = (" STARTED ") tuple(n) }\n" ENTRY
+             "a = " STARTED " async-start(p), async_execution_thread=\"t\", calls=neg\n"
+             " t = (" STARTED ") tuple(a)\n w = (" STARTED ") while(t), condition=c, body=b\n"
+             " g = " STARTED " get-tuple-element(w), index=0\n ROOT r = f32[3] async-done(g) }",
+     NULL},
+    {M ENTRY "q = u32[] constant(0)\n t = (f32[3], f32[3], u32[]) tuple(p, p, q)\n"
+             " ROOT @r = f32[3] copy-done(t) }",
+     "must consume what a copy-start makes"},
+    /* buffers */
+    {M ENTRY "b = b(f32[3]) custom-call(p), custom_call_target=\"Pin\", "
+             "output_to_operand_aliasing={{}: (0, {})}\n"
+             " ROOT r = f32[3] custom-call(b), custom_call_target=\"Unpin\", "
+             "output_to_operand_aliasing={{}: (0, {})} }",
+     NULL},
+    {M ENTRY "@b = b(f32[3]) custom-call(p), custom_call_target=\"Pin\"\n"
+             " ROOT r = f32[3] custom-call(b), custom_call_target=\"Unpin\", "
+             "output_to_operand_aliasing={{}: (0, {})} }",
+     "a Pin needs one output_to_operand_aliasing"},
+    {M ENTRY "@b = b(f32[3]) custom-call(p), custom_call_target=\"Pin\", "
+             "output_to_operand_aliasing={{}: (0, {})}\n"
+             " c = f32[3] custom-call(b), custom_call_target=\"Unpin\", "
+             "output_to_operand_aliasing={{}: (0, {})}\n"
+             " d = f32[3] custom-call(b), custom_call_target=\"Unpin\", "
+             "output_to_operand_aliasing={{}: (0, {})}\n ROOT r = f32[3] add(c, d) }",
+     "has more than one writer"},
+    {M ENTRY "b = b(f32[3]) custom-call(p), custom_call_target=\"Pin\", "
+             "output_to_operand_aliasing={{}: (0, {})}\n"
+             " @c = f32[3] custom-call(b), custom_call_target=\"x\"\n ROOT r = f32[3] negate(c) }",
+     "must name each buffer of an operand once, but names one 0 times"},
+    {M "ENTRY e { @p = b(f32[3]) parameter(0)\n ROOT r = f32[3] custom-call(p), "
+       "custom_call_target=\"Unpin\", output_to_operand_aliasing={{}: (0, {})} }",
+     "parameter p must not have to do with buffers"},
     {M NEG_T ENTRY "@a = " STARTED " async-start(p), async_execution_thread=\"t\", calls=neg\n"
                    " d = f32[3] async-done(a)\n g = f32[3] async-done(a)\n"
                    " ROOT r = f32[3] add(d, g) }",
@@ -340,6 +379,12 @@ static const struct verify_case collectives[] = {
         " t = s64[4] convert(s)\n"
         " ROOT @r = f32[4] ragged-all-to-all(x, x, s, s, t, s), replica_groups={} }",
      "operand 4 must be"},
+    /* --- channel 0 is none, whoever names it --- */
+    {M "ENTRY e { t = token[] after-all()\n"
+       " a = (f32[3], u32[], token[]) recv(t), channel_id=0\n"
+       " b = (f32[3], token[]) recv-done(a), channel_id=0\n"
+       " ROOT r = f32[3] get-tuple-element(b), index=0 }",
+     NULL},
     /* --- transfers with the host --- */
     {M HOST_SEND "u = (f32[3], u32[], token[]) send(p, d), channel_id=1, is_host_transfer=true\n"
                  " e = token[] send-done(u), channel_id=1, is_host_transfer=true\n"
