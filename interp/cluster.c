@@ -191,6 +191,14 @@ static struct cluster_view view_of(struct builder *builder, const struct instruc
         view.source = operand->operands[0];
         view.quotient = quotient;
         view.period = period;
+        if (view.source->opcode == OP_IOTA) {
+            /* No input: it must be there when the members are evaluated one by one. Its value is
+             * (place / its quotient) mod its period; period is a multiple of both. */
+            int64_t dimension = attr_int(view.source, ATTR_IOTA_DIMENSION, 0);
+            builder->viewed[view.source->id] = true;
+            view.quotient = quotient * iota_quotient(view.source, dimension);
+            view.period = view.source->shape->dimensions[dimension];
+        }
     } else if (operand->opcode == OP_IOTA && is_plain_array(operand->shape)) {
         int64_t dimension = attr_int(operand, ATTR_IOTA_DIMENSION, 0);
         builder->viewed[operand->id] = true;

@@ -67,9 +67,11 @@ static int64_t sizes_at(const struct ragged *ragged, const struct dot_dims *batc
     return place * ragged->groups;
 }
 
-static int64_t group_size(const struct ragged *ragged, int64_t place)
+/* The end of the group at a place of group_sizes that begins at `end`; sizes may be anything. */
+static int64_t group_end(const struct ragged *ragged, int64_t end, int64_t place)
 {
-    return literal_get_int(ragged->sizes, place);
+    int64_t size = literal_get_int(ragged->sizes, place), sum;
+    return __builtin_add_overflow(end, size, &sum) ? (size < 0 ? INT64_MIN : INT64_MAX) : sum;
 }
 
 /* The part of a side from one batch on. */
@@ -128,7 +130,7 @@ static bool evaluate_free(const struct ragged *ragged, struct error *err)
                 int64_t place = sizes_at(ragged, &lhs_batch, batch_index, &lhs_free, free_index);
                 int64_t end = 0;
                 for (int64_t g = 0; g < ragged->groups && group < 0; g++) {
-                    end += group_size(ragged, place + g);
+                    end = group_end(ragged, end, place + g);
                     group = free_index[ragged_at] < end ? g : -1;
                 }
             }
@@ -193,7 +195,7 @@ static bool evaluate_contracting(const struct ragged *ragged, struct error *err)
         int64_t end = 0;
         for (int64_t g = 0; ok && g < ragged->groups; g++) {
             int64_t first = clamp(end, ragged_size);
-            end += group_size(ragged, place + g);
+            end = group_end(ragged, end, place + g);
             int64_t last = clamp(end, ragged_size);
             int64_t depth = last > first ? (last - first) * others : 0;
             struct dot_side left = part_of(&a, batch_number, 0, a.vectors, first * others, depth);
@@ -232,7 +234,7 @@ static bool evaluate_batch(const struct ragged *ragged, struct error *err)
         int64_t place = sizes_at(ragged, &batch[0], batch_index, &none, NULL);
         int64_t handled = 0;
         for (int64_t g = 0; g < ragged->groups; g++) {
-            handled += group_size(ragged, place + g);
+            handled = group_end(ragged, handled, place + g);
         }
         if (batch_index[ragged_at] >= handled) {
             continue;

@@ -10,6 +10,7 @@
 #include "hlo/floats.h"
 #include "interp/eval.h"
 #include "interp/exact_internal.h"
+#include "interp/poll.h"
 
 enum { PRECISION = 240 };
 
@@ -364,6 +365,7 @@ struct job {
     double *magnitudes; /* [elements], of type `type` */
     enum type type;
     double slack, floor; /* error of the sums: slack * |sum| + floor */
+    struct poll *poll;
 };
 
 static double saturated(const struct job *job, double value)
@@ -496,7 +498,7 @@ static void run(void *context, int64_t begin, int64_t end)
     int64_t index[SHAPE_MAX_RANK];
     struct place place;
     index_of(shape, begin, index);
-    for (int64_t i = begin; i < end; i++) {
+    for (int64_t i = begin; i < end && (i % 64 != 0 || !poll_stopped(job->poll)); i++) {
         place_at(job->epilogue, job->last, index, &place);
         store(job, i, element_value(job, &place));
         next_index(shape, index);
@@ -505,6 +507,7 @@ static void run(void *context, int64_t begin, int64_t end)
 
 static void prepare(struct job *job)
 {
+    job->poll = poll_current();
     const struct literal *sums = job->epilogue->sums;
     if (sums != NULL && sums->shape->type == TYPE_F32) {
         job->slack = 0x1p-24;

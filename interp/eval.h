@@ -20,12 +20,12 @@ struct evaluation {
     int replica, partition;
     struct device_grid *grid;    /* NULL when there is one device */
     struct transfers *transfers; /* between devices (transfers.h); NULL = made when needed */
-    int64_t iteration;        /* of the innermost loop; 0 outside */
-    uint64_t rng_state[2];    /* rng-get-and-update-state (hi, lo) */
-    uint64_t rng_count;       /* `rng` instructions evaluated so far */
-    struct plans *plans;      /* of the module's computations (plan.h); NULL = made when needed */
-    int depth;                /* computations entered */
-    int scalar_depth;         /* > 0 inside reducers and the like: nobody observes, no noise */
+    int64_t iteration;           /* of the innermost loop; 0 outside */
+    uint64_t rng_state[2];       /* rng-get-and-update-state (hi, lo) */
+    uint64_t rng_count;          /* `rng` instructions evaluated so far */
+    struct plans *plans; /* of the module's computations (plan.h); NULL = made when needed */
+    int depth;           /* computations entered */
+    int scalar_depth;    /* > 0 inside reducers and the like: nobody observes, no noise */
     const struct instruction *blamed; /* where the error began */
 };
 

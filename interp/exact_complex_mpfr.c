@@ -210,6 +210,9 @@ static struct exact_parts by_intervals(int function, enum type part, struct exac
             value = wide_atan2_complex(&work, a, *b);
         }
         const bool last = 2 * precision > LAST_PRECISION;
+        if (enclosure_work_is_full(&work)) { /* never: nothing can be believed */
+            value = wide_make(enclosure_none(&work), enclosure_none(&work));
+        }
         bool done = (wanted & EXACT_RE) == 0 || decided(part, value.re, last, &out.re);
         done &= (wanted & EXACT_IM) == 0 || decided(part, value.im, last, &out.im);
         enclosure_work_finish(&work);

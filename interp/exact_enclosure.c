@@ -25,9 +25,14 @@ void enclosure_work_finish(struct enclosure_work *work)
     work->limbs = NULL;
 }
 
+bool enclosure_work_is_full(const struct enclosure_work *work)
+{
+    return work->used == ENCLOSURE_SLOTS;
+}
+
 static struct enclosure *take(struct enclosure_work *work)
 {
-    if (work->used == ENCLOSURE_SLOTS) { /* no formula needs so many: spoil, do not overrun */
+    if (work->used == ENCLOSURE_SLOTS) { /* no formula needs so many; the caller looks */
         work->used--;
     }
     struct enclosure *out = &work->slots[work->used];

@@ -26,6 +26,8 @@ enum { ENCLOSURE_SLOTS = 256 };
 /* False when memory does not suffice. */
 bool enclosure_work_init(struct enclosure_work *work, mpfr_prec_t precision);
 void enclosure_work_finish(struct enclosure_work *work);
+/* Whether more were asked for than there are: then some have been overwritten. */
+bool enclosure_work_is_full(const struct enclosure_work *work);
 
 #define WORK struct enclosure_work *work
 enclosure_value enclosure_of(WORK, double x);

@@ -27,7 +27,7 @@ static bool tridiagonal_eigenvalues(int64_t n, struct double_double *d, struct d
             if (m == l) {
                 break;
             }
-            if (iteration == MOST_ITERATIONS) {
+            if (iteration == MOST_ITERATIONS || factor_stopped()) {
                 return false;
             }
             /* The eigenvalue of the leading 2 × 2 block that is nearer to d[l]. */
@@ -216,9 +216,9 @@ bool factor_singular(const struct matrix *a, struct double_double *s, struct mat
     }
     bool again = true;
     for (int sweep = 0; ok && again; sweep++) {
-        ok = sweep < MOST_SWEEPS;
+        ok = sweep < MOST_SWEEPS && !factor_stopped();
         again = false;
-        for (int64_t p = 0; p < n - 1; p++) {
+        for (int64_t p = 0; p < n - 1 && !factor_stopped(); p++) {
             for (int64_t q = p + 1; q < n; q++) {
                 again |= orthogonalize(&g, &vt, p, q);
             }

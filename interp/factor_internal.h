@@ -5,8 +5,15 @@
 #include <math.h>
 
 #include "interp/factor.h"
+#include "interp/poll.h"
 
 #define EPSILON 0x1p-104
+
+/* Asked in every outer loop: the evaluation is to stop, and nobody wants the result. */
+static inline bool factor_stopped(void)
+{
+    return poll_stopped(poll_current());
+}
 
 static inline struct dd_complex c_real(struct double_double re)
 {

@@ -171,7 +171,7 @@ int64_t factor_lu(struct matrix *a, int64_t *pivots, double *gap)
 {
     int64_t steps = a->rows < a->columns ? a->rows : a->columns, info = 0;
     *gap = INFINITY;
-    for (int64_t k = 0; k < steps; k++) {
+    for (int64_t k = 0; k < steps && !factor_stopped(); k++) {
         int64_t best = k;
         for (int64_t i = k + 1; i < a->rows; i++) {
             best = is_larger(*matrix_entry(a, i, k), *matrix_entry(a, best, k)) ? i : best;
@@ -210,7 +210,7 @@ int64_t factor_cholesky(struct matrix *a, bool lower, double *smallest)
 {
     int64_t n = a->rows;
     *smallest = INFINITY;
-    for (int64_t j = 0; j < n; j++) {
+    for (int64_t j = 0; j < n && !factor_stopped(); j++) {
         /* Row j of L, or column j of U: its squares come off the diagonal. */
         const struct dd_complex *row = lower ? matrix_entry(a, j, 0) : a->at + j;
         int64_t step = lower ? 1 : n;

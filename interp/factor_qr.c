@@ -69,7 +69,7 @@ void factor_qr(struct matrix *a, struct dd_complex *tau, double *certainty)
     double norm = matrix_norm(a);
     int64_t steps = a->rows < a->columns ? a->rows : a->columns;
     struct dd_complex *work = malloc(((size_t)a->columns + 1) * sizeof *work);
-    for (int64_t k = 0; work != NULL && k < steps; k++) {
+    for (int64_t k = 0; work != NULL && k < steps && !factor_stopped(); k++) {
         qr_step(a, k, &tau[k], work, certainty == NULL ? NULL : &certainty[k], norm);
     }
     free(work);
@@ -102,7 +102,7 @@ bool factor_qr_pivoted(struct matrix *a, int64_t *order, struct dd_complex *tau,
             order[j] = j;
         }
     }
-    for (int64_t k = 0; k < steps; k++) {
+    for (int64_t k = 0; k < steps && !factor_stopped(); k++) {
         if (k >= fixed) {
             int64_t best = k;
             double most = -1;
@@ -135,7 +135,7 @@ void factor_q_form(struct matrix *a, const struct dd_complex *tau, int64_t count
             *matrix_entry(a, i, j) = c_real(dd_from(i == j));
         }
     }
-    for (int64_t k = count - 1; work != NULL && tail != NULL && k >= 0; k--) {
+    for (int64_t k = count - 1; work != NULL && tail != NULL && k >= 0 && !factor_stopped(); k--) {
         for (int64_t i = k + 1; i < a->rows; i++) {
             tail[i - k - 1] = *matrix_entry(a, i, k);
         }
@@ -154,7 +154,7 @@ void factor_q_apply(const struct matrix *a, const struct dd_complex *tau, int64_
     struct dd_complex *work = malloc(((size_t)c->columns + 1) * sizeof *work);
     /* Q C and C Qᴴ begin with the last reflector. */
     bool last_first = left != adjoint;
-    for (int64_t step = 0; work != NULL && step < count; step++) {
+    for (int64_t step = 0; work != NULL && step < count && !factor_stopped(); step++) {
         int64_t k = last_first ? count - 1 - step : step;
         const struct dd_complex *tail = matrix_entry(a, k, k) + a->columns;
         struct dd_complex factor = adjoint ? c_conjugate(tau[k]) : tau[k];
@@ -176,7 +176,7 @@ void factor_hessenberg(struct matrix *a, int64_t low, int64_t high, struct dd_co
     double norm = matrix_norm(a);
     struct dd_complex *work = malloc(((size_t)n + 1) * sizeof *work);
     struct dd_complex *tail = malloc(((size_t)n + 1) * sizeof *tail);
-    for (int64_t k = low; work != NULL && tail != NULL && k < high - 1; k++) {
+    for (int64_t k = low; work != NULL && tail != NULL && k < high - 1 && !factor_stopped(); k++) {
         struct dd_complex *head = matrix_entry(a, k + 1, k);
         int64_t size = high - k - 1;
         if (certainty != NULL) {
@@ -209,7 +209,7 @@ bool factor_hessenberg_q(const struct matrix *a, int64_t low, int64_t high,
     for (int64_t i = 0; i < n; i++) {
         *matrix_entry(q, i, i) = c_real(dd_from(1));
     }
-    for (int64_t k = high - 2; k >= low; k--) {
+    for (int64_t k = high - 2; k >= low && !factor_stopped(); k--) {
         struct matrix part = {.rows = high, .columns = n, .complex = q->complex, .at = q->at};
         reflect_left(&part, k + 1, 0, tau[k], matrix_entry(a, k + 1, k) + n, n, work);
     }
@@ -265,7 +265,7 @@ void factor_tridiagonal(struct matrix *a, bool lower, struct double_double *d,
     for (int64_t i = 0; memory != NULL && i < n; i++) {
         matrix_entry(a, i, i)->im = dd_from(0);
     }
-    for (int64_t step = 0; memory != NULL && step < n - 1; step++) {
+    for (int64_t step = 0; memory != NULL && step < n - 1 && !factor_stopped(); step++) {
         /* lower: column k below the diagonal; upper: column k + 1 above it, from the last. */
         int64_t k = lower ? step : n - 2 - step;
         int64_t size = lower ? n - k - 1 : k + 1, first = lower ? k + 1 : 0;

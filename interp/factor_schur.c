@@ -88,7 +88,7 @@ static bool schur_complex(struct matrix *h, struct matrix *z)
             iterations = 0;
             continue;
         }
-        if (++iterations > MOST_ITERATIONS) {
+        if (++iterations > MOST_ITERATIONS || factor_stopped()) {
             return false;
         }
         struct dd_complex corner = *matrix_entry(h, end, end), w[2], shift;
@@ -223,7 +223,7 @@ static bool schur_real(struct matrix *h, struct matrix *z)
             iterations = 0;
             continue;
         }
-        if (++iterations > MOST_ITERATIONS) {
+        if (++iterations > MOST_ITERATIONS || factor_stopped()) {
             return false;
         }
         struct double_double a = matrix_entry(h, end - 1, end - 1)->re;
@@ -377,7 +377,7 @@ bool factor_eigen_general(const struct matrix *a, struct dd_complex *w, struct m
     double norm = ok ? norm_of(&t) : 0;
     for (int side = 0; ok && side < 2; side++) {
         struct matrix *to = side == 0 ? right : left;
-        for (int64_t k = 0; to != NULL && k < n; k++) {
+        for (int64_t k = 0; to != NULL && k < n && !factor_stopped(); k++) {
             eigenvector(&t, &z, k, side == 0, norm, memory, memory + n, to);
             if (!a->complex && w[k].im.high < 0 && k > 0) { /* the other one of its pair */
                 for (int64_t i = 0; i < n; i++) {

@@ -290,13 +290,30 @@ static bool run(struct fft *fft, struct error *err)
     return !fft->failed || error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for exact sums");
 }
 
+/* Whether the dimensions are those of the transform; modules that were not verified come here too.
+ */
+static bool sizes_fit(const struct shape *in, const struct shape *out, struct ints lengths,
+                      int64_t type)
+{
+    bool fits = lengths.count >= 1 && lengths.count <= FFT_MOST_RANK && lengths.count <= in->rank &&
+                in->rank == out->rank;
+    for (int d = 0; fits && d < in->rank; d++) {
+        int i = d - (in->rank - lengths.count);
+        int64_t n = i < 0 ? in->dimensions[d] : lengths.values[i];
+        int64_t half = i == lengths.count - 1 && n > 0 ? n / 2 + 1 : n;
+        fits = in->dimensions[d] == (type == FFT_IRFFT ? half : n) &&
+               out->dimensions[d] == (type == FFT_RFFT ? half : n);
+    }
+    return fits;
+}
+
 struct literal *eval_fft(struct evaluation *evaluation, const struct instruction *instruction,
                          struct operands *operands, struct error *err)
 {
     const struct literal *operand = operands->values[0];
     struct ints lengths = attr_ints(instruction, ATTR_FFT_LENGTH);
-    if (lengths.count < 1 || lengths.count > operand->shape->rank ||
-        lengths.count > FFT_MOST_RANK) {
+    int64_t type = attr_int(instruction, ATTR_FFT_TYPE, FFT_FFT);
+    if (!sizes_fit(operand->shape, instruction->shape, lengths, type)) {
         error_set(err, ERROR_INVALID_ARGUMENT, "fft_length does not fit %s",
                   shape_text(operand->shape));
         return NULL;
@@ -314,7 +331,7 @@ struct literal *eval_fft(struct evaluation *evaluation, const struct instruction
         .operand = operand,
         .result = result,
         .rank = lengths.count,
-        .type = (int)attr_int(instruction, ATTR_FFT_TYPE, FFT_FFT),
+        .type = (int)type,
         .transforms = 1,
         .poll = &poll,
     };

@@ -23,6 +23,7 @@
 #include "hlo/base/pool.h"
 #include "hlo/floats.h"
 #include "interp/eval.h"
+#include "interp/exact.h"
 #include "interp/linalg_internal.h"
 
 /* T x = b for many b, where T is the operand a or what it comes to when its options are applied. */
@@ -159,7 +160,7 @@ static double round_special(enum type type, double value)
     return float_round(type, isnan(value) ? NAN : value);
 }
 
-/* The same in plain doubles. */
+/* The same in plain doubles; complex quotients as C99 Annex G has them. */
 static void solve_plainly(const struct triangular *triangular, struct solution *x)
 {
     int64_t n = triangular->size;
@@ -178,9 +179,8 @@ static void solve_plainly(const struct triangular *triangular, struct solution *
         }
         double re = triangular->unit ? 1 : triangular->re[i * n + i];
         if (triangular->complex && !triangular->unit) {
-            double im = triangular->im[i * n + i], size = re * re + im * im;
-            x->re_high[i] = (sum[0] * re + sum[1] * im) / size;
-            x->im_high[i] = (sum[1] * re - sum[0] * im) / size;
+            exact_complex_binary(EXACT_DIVIDE, TYPE_F64, &sum[0], &sum[1], &re,
+                                 &triangular->im[i * n + i], &x->re_high[i], &x->im_high[i], 1);
         } else {
             x->re_high[i] = sum[0] / re;
             x->im_high[i] = sum[1] / re;

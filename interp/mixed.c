@@ -64,8 +64,28 @@ static bool has_float(const struct shape *shape)
     return type_is_float(shape->type);
 }
 
+/* How many operands, from the first on, are moved into the result, so that they must have its type.
+ * Others are converted where they are used. */
+static int moved_operands(const struct instruction *instruction)
+{
+    switch (instruction->opcode) {
+    case OP_CONCATENATE:
+        return instruction->operand_count;
+    case OP_DYNAMIC_UPDATE_SLICE:
+    case OP_PAD:
+        return 2;
+    default:
+        return 0;
+    }
+}
+
 bool mixed_concerns(const struct instruction *instruction)
 {
+    for (int i = 0; i < moved_operands(instruction); i++) {
+        if (instruction->operands[i]->shape->type != instruction->shape->type) {
+            return true;
+        }
+    }
     if (instruction->operand_count == 0 || !has_float(instruction->shape) ||
         computes_into(instruction->opcode)) {
         return false;
@@ -123,6 +143,35 @@ static struct literal *converted_take(struct literal *value, const struct shape 
     return result;
 }
 
+/* The op on operands of one type where it moves them. */
+static struct literal *evaluate(struct evaluation *evaluation,
+                                const struct instruction *instruction, struct operands *operands,
+                                struct error *err)
+{
+    int moved = moved_operands(instruction), count = operands->count;
+    eval_function *function = eval_function_of(instruction->opcode);
+    if (moved == 0) {
+        return function(evaluation, instruction, operands, err);
+    }
+    struct literal **values = memory_zalloc((size_t)count * sizeof(struct literal *));
+    bool *dying = memory_zalloc((size_t)count);
+    bool ok = true;
+    for (int i = 0; i < count && ok; i++) {
+        values[i] = i < moved
+                        ? elementwise_convert(operands->values[i], instruction->shape->type, err)
+                        : literal_retain(operands->values[i]);
+        ok = values[i] != NULL;
+    }
+    struct operands converted = {count, values, dying};
+    struct literal *result = ok ? function(evaluation, instruction, &converted, err) : NULL;
+    for (int i = 0; i < count; i++) {
+        literal_release(values[i]);
+    }
+    free(values);
+    free(dying);
+    return result;
+}
+
 struct literal *eval_mixed(struct evaluation *evaluation, const struct instruction *instruction,
                            struct operands *operands, struct error *err)
 {
@@ -138,7 +187,6 @@ struct literal *eval_mixed(struct evaluation *evaluation, const struct instructi
         return NULL;
     }
     inferred.shape = retyped(instruction->shape, shape);
-    struct literal *value =
-        eval_function_of(instruction->opcode)(evaluation, &inferred, operands, err);
+    struct literal *value = evaluate(evaluation, &inferred, operands, err);
     return value != NULL ? converted_take(value, instruction->shape, err) : NULL;
 }

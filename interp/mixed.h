@@ -1,4 +1,5 @@
-/* Mixed precision: instructions that give another float type than they are inferred to.
+/* Mixed precision: instructions that give another float type than they are inferred to, or move
+ * operands of several into one array.
  *
  * XLA's verifier (with mixed precision allowed) accepts them, and passes that shrink float types
  * leave them. Elementwise ops and contractions compute into any type themselves; what moves data or

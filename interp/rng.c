@@ -1,6 +1,7 @@
 /* rng-bit-generator, bit for bit as XLA's backends expand it; rng, from a stream of our own.
  *
- * rng-bit-generator: state is u64[2] or u64[3], its first element the key. Counters and words:
+ * rng-bit-generator: state is u64[2] (Philox: or u64[3]), its first element the key. Counters and
+ * words:
  *   ThreeFry (2x32, 20 rounds): one u64 counter, state[1] + i. 64-bit elements: one counter each,
  *     word 0 low. Up to 32 bits: the first even dimension (else the largest) is halved, rounding
  *     up; counter i is the row-major index in the halved array, and its two words are the elements
@@ -174,14 +175,15 @@ struct literal *eval_rng_bit_generator(struct evaluation *evaluation,
     const struct literal *state = operands->values[0];
     const struct shape *shape = instruction->shape;
     int64_t size = state->shape->rank == 1 ? state->shape->dimensions[0] : 0;
-    if (state->shape->type != TYPE_U64 || size < 2 || size > 3 || !shape_is_tuple(shape) ||
+    int64_t algorithm = attr_int(instruction, ATTR_ALGORITHM, ALGORITHM_RNG) - ALGORITHM_RNG;
+    int64_t most = algorithm == RNG_THREE_FRY ? 2 : 3;
+    if (state->shape->type != TYPE_U64 || size < 2 || size > most || !shape_is_tuple(shape) ||
         shape->count != 2 || !shape_is_array(shape->elements[1]) ||
         type_is_complex(shape->elements[1]->type)) {
         error_set(err, ERROR_UNIMPLEMENTED, "rng-bit-generator of state %s and shape %s",
                   shape_text(state->shape), shape_text(shape));
         return NULL;
     }
-    int64_t algorithm = attr_int(instruction, ATTR_ALGORITHM, ALGORITHM_RNG) - ALGORITHM_RNG;
     struct literal *parts[2] = {literal_create(shape->elements[0], err),
                                 literal_create(shape->elements[1], err)};
     if (parts[0] == NULL || parts[1] == NULL) {

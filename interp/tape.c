@@ -38,11 +38,24 @@ static void make_op(struct tape *tape, struct tape_op *op, struct tape_step *ste
     for (int k = 0; k < LANE_MAX_OPERANDS; k++) {
         op->in[k] = &empty;
     }
+    if (step->kind == TAPE_MOVES) {
+        struct lane_step *lane = arena_alloc(&tape->arena, sizeof *lane);
+        int operand;
+        if (tape_moves_function(&step->moves, &operand, &op->function, lane)) {
+            op->lane = lane;
+            op->count = (int32_t)step->moves.pieces[0].count;
+            op->in[0] = &tape->slots[step->operands[operand]];
+            op->out = &tape->slots[step->results[0]];
+            op->plain = step->once == NULL && step->release_count == 0;
+        }
+        return;
+    }
     if (step->kind != TAPE_LANES) {
         return;
     }
     op->count = (int32_t)step->count;
     op->function = step->lane.function;
+    op->lane = &step->lane;
     op->out = &tape->slots[step->results[0]];
     op->plain =
         !step->lane.round && !step->narrow && step->once == NULL && step->release_count == 0;

@@ -92,10 +92,11 @@ struct tape_step {
 /* What running a step needs first, in a cache line. */
 struct tape_op {
     uint8_t kind;  /* enum tape_kind */
-    bool plain;    /* LANES without scalars and rounding, each time, nothing to release */
-    int32_t count; /* LANES: elements */
+    bool plain;    /* just call the function: each time, nothing to round or release */
+    int32_t count; /* elements */
     lane_function *function;
-    struct tape_slot *in[LANE_MAX_OPERANDS], *out; /* LANES; an empty slot where there is none */
+    const struct lane_step *lane;
+    struct tape_slot *in[LANE_MAX_OPERANDS], *out; /* an empty slot where there is none */
     struct tape_step *step;
 };
 
@@ -156,6 +157,11 @@ bool tape_is_small(const struct shape *shape);
 /* tape_build.c: regions, steps and slots (without their memory) of tape->instruction; false when it
  * has no tape. */
 bool tape_build(struct tape *tape);
+
+/* tape_moves.c: movement of one piece as a lane function: false when it needs more. operand: by
+ * position. */
+bool tape_moves_function(const struct tape_moves *moves, int *operand, lane_function **function,
+                         struct lane_step *step);
 
 /* tape_moves.c: the pieces or the window of an instruction, all of whose arrays are small or which
  * takes a small part of one; false when the instruction is none of that kind. */

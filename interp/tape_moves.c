@@ -1,4 +1,6 @@
 /* Data movement on tapes: where each element comes from, worked out beforehand. */
+#include <string.h>
+
 #include "interp/tape_internal.h"
 #include "interp/walk.h"
 
@@ -155,6 +157,42 @@ bool tape_moves_of(struct tape *tape, const struct instruction *instruction,
     return true;
 }
 
+/* Movements as lane functions: code[0] is where the piece begins, in bytes. */
+
+static void move_4(const struct lane_step *step, void *out, const void *const *in, int64_t count)
+{
+    (void)count;
+    memcpy(out, (const char *)in[0] + step->code[0], 4);
+}
+
+static void move_run(const struct lane_step *step, void *out, const void *const *in, int64_t count)
+{
+    memcpy(out, (const char *)in[0] + step->code[0], (size_t)(count * step->code[1]));
+}
+
+static void fill_4(const struct lane_step *step, void *out, const void *const *in, int64_t count)
+{
+    uint32_t element;
+    memcpy(&element, (const char *)in[0] + step->code[0], sizeof element);
+    for (int64_t i = 0; i < count; i++) {
+        memcpy((char *)out + 4 * i, &element, sizeof element);
+    }
+}
+
+bool tape_moves_function(const struct tape_moves *moves, int *operand, lane_function **function,
+                         struct lane_step *step)
+{
+    const struct tape_piece *piece = moves->pieces;
+    if (moves->count != 1 || piece->from > INT32_MAX / LANE_MAX_BYTES ||
+        (piece->stride != 1 && (piece->stride != 0 || moves->bytes != 4))) {
+        return false;
+    }
+    *step = (struct lane_step){.code = {(int)piece->from * moves->bytes, moves->bytes}};
+    *operand = piece->operand;
+    *function = piece->stride == 0 ? fill_4 : piece->count * moves->bytes == 4 ? move_4 : move_run;
+    return true;
+}
+
 /* --- windows --- */
 
 bool tape_window_of(struct tape *tape, const struct instruction *instruction,
@@ -199,6 +237,9 @@ bool tape_window_of(struct tape *tape, const struct instruction *instruction,
     }
     for (int d = 0; d < rank; d++) {
         most[d] = base->dimensions[d] - part->dimensions[d];
+        if (most[d] < 0) {
+            return false;
+        }
     }
     window->most = most;
     window->strides = strides;

@@ -430,7 +430,7 @@ static bool run_ops(const struct tape_run *run, const struct tape_op *ops, size_
         if (op->plain && !run->told &&
             !(op->in[0]->marked | op->in[1]->marked | op->in[2]->marked | op->out->marked)) {
             const void *in[LANE_MAX_OPERANDS] = {op->in[0]->data, op->in[1]->data, op->in[2]->data};
-            op->function(&step->lane, op->out->data, in, op->count);
+            op->function(op->lane, op->out->data, in, op->count);
             continue;
         }
         if (step->once != NULL) {

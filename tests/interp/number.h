@@ -170,11 +170,11 @@ static inline long double number_value(const struct number *n)
 /* significand / 2^shift, to nearest, ties to even. */
 static inline number_bits number_shift(const struct number *n, int shift)
 {
+    if (n->significand == 0 || shift > 127) {
+        return 0; /* significands are below 2^126, so this is below a half */
+    }
     if (shift <= 0) {
         return n->significand << -shift; /* `more` is below the place of rounding */
-    }
-    if (shift > 127) {
-        return 0; /* significands are below 2^126, so this is below a half */
     }
     const number_bits half = (number_bits)1 << (shift - 1), rest = n->significand & (2 * half - 1);
     const number_bits whole = n->significand >> shift;

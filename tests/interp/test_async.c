@@ -138,6 +138,16 @@ START_TEST(test_mixed_results)
         {"ROOT r = (bf16[1], s32[1]) topk(a), k=1", "(bf16[1], s32[1]) ({256}, {0})"},
         {"i = s32[] constant(0) ROOT r = bf16[1] dynamic-slice(a, i), dynamic_slice_sizes={1}",
          "bf16[1] {256}"},
+        /* operands of two types */
+        {"b = bf16[2] convert(a) ROOT r = f32[4] concatenate(b, a), dimensions={0}",
+         "f32[4] {256, 2, 257, 2}"},
+        {"b = bf16[2] convert(a) ROOT r = bf16[4] concatenate(a, b), dimensions={0}",
+         "bf16[4] {256, 2, 256, 2}"},
+        {"h = f64[] constant(0.5) ROOT r = f32[3] pad(a, h), padding=1_0", "f32[3] {0.5, 257, 2}"},
+        {"h = bf16[] constant(0.5) ROOT r = f64[3] pad(a, h), padding=1_0", "f64[3] {0.5, 257, 2}"},
+        {"i = s32[] constant(1) b = bf16[1] constant({4}) "
+         "ROOT r = f32[2] dynamic-update-slice(a, b, i)",
+         "f32[2] {257, 4}"},
         {"h = f32[] constant(0.5) ROOT r = bf16[3] pad(a, h), padding=1_0",
          "bf16[3] {0.5, 256, 2}"},
         {"z = f32[] constant(0) ROOT r = (bf16[2], f64[]) scan(a, z), dimensions={0}, "

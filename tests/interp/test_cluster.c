@@ -301,6 +301,30 @@ START_TEST(test_large)
 }
 END_TEST
 
+/* An iota of several dimensions behind a broadcast; and marks, for which members are evaluated one
+ * by one, the iota among them. */
+START_TEST(test_iota_behind_broadcast)
+{
+    static const char text[] =
+        "HloModule m\nENTRY e {\n x = s32[2,3,4] parameter(0)\n"
+        "i = s32[2,3] iota(), iota_dimension=%d\n"
+        "b = s32[2,3,4] broadcast(i), dimensions={0,1}\n a = s32[2,3,4] add(x, b)\n"
+        "ROOT r = s32[2,3,4] multiply(a, a)\n}\n";
+    static const int64_t dimensions[] = {2, 3, 4};
+    for (int way = 0; way < 4; way++) {
+        char module[600];
+        struct error err = {0};
+        struct literal *argument = literal_zero(shape_array(TYPE_S32, 3, dimensions), &err);
+        snprintf(module, sizeof module, text, way % 2);
+        if (way >= 2) {
+            literal_mark_unspecified(argument, 5);
+        }
+        check_module(module, &argument, 1);
+        literal_release(argument);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cluster");
@@ -309,6 +333,7 @@ int main(void)
     tcase_add_loop_test(all, test_random, 0, 12);
     tcase_add_test(all, test_found);
     tcase_add_test(all, test_large);
+    tcase_add_test(all, test_iota_behind_broadcast);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -430,6 +430,38 @@ START_TEST(test_ragged_batch)
 }
 END_TEST
 
+/* Group sizes may be anything: no index comes from them unchecked. */
+START_TEST(test_ragged_hostile_sizes)
+{
+    static const int64_t sizes[][3] = {{INT64_MAX, INT64_MAX, 1},
+                                       {INT64_MIN, INT64_MIN, INT64_MAX},
+                                       {-3, 5, -2},
+                                       {2, INT64_MAX, INT64_MIN}};
+    static const char *const bodies[] = {
+        "a = f32[4,5] parameter(0)\nb = f32[3,5,2] parameter(1)\ng = s64[3] parameter(2)\n"
+        "ROOT r = f32[4,2] ragged-dot(a, b, g), lhs_contracting_dims={1}, "
+        "rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={0}",
+        "a = f32[4,5] parameter(0)\nb = f32[5,2] parameter(1)\ng = s64[3] parameter(2)\n"
+        "ROOT r = f32[3,4,2] ragged-dot(a, b, g), lhs_contracting_dims={1}, "
+        "rhs_contracting_dims={0}, lhs_ragged_dims={1}",
+        "a = f32[5,4,2] parameter(0)\nb = f32[5,2,3] parameter(1)\ng = s64[3] parameter(2)\n"
+        "ROOT r = f32[5,4,3] ragged-dot(a, b, g), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+        "lhs_contracting_dims={2}, rhs_contracting_dims={1}, lhs_ragged_dims={0}",
+    };
+    struct one_op op;
+    one_op_init(&op, bodies[_i]);
+    fill_random(op.values[0], &rng, 0);
+    fill_random(op.values[1], &rng, 0);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        for (int g = 0; g < 3; g++) {
+            literal_set_int(op.values[2], g, sizes[i][g]);
+        }
+        literal_release(one_op_run(&op, eval_ragged_dot));
+    }
+    one_op_finish(&op);
+}
+END_TEST
+
 /* --- scaled-dot --- */
 
 START_TEST(test_scaled)
@@ -596,6 +628,7 @@ int main(void)
     tcase_add_test(tests, test_ragged_free);
     tcase_add_test(tests, test_ragged_contracting);
     tcase_add_test(tests, test_ragged_batch);
+    tcase_add_loop_test(tests, test_ragged_hostile_sizes, 0, 3);
     tcase_add_test(tests, test_scaled);
     tcase_add_test(tests, test_scaled_wide);
     tcase_add_test(tests, test_scaled_specials);

@@ -588,6 +588,28 @@ START_TEST(test_singular)
 }
 END_TEST
 
+/* And a quotient of complex numbers is that of C99 Annex G (G.5.1): finite / infinite = 0. */
+START_TEST(test_complex_specials)
+{
+    struct one_op op;
+    one_op_init(&op, "a = c64[1,1] parameter(0)\nb = c64[1,1] parameter(1)\n"
+                     "ROOT r = c64[1,1] triangular-solve(a, b), left_side=true, lower=true, "
+                     "unit_diagonal=false, transpose_a=NO_TRANSPOSE");
+    literal_set_complex(op.values[0], 0, INFINITY, 1);
+    literal_set_complex(op.values[1], 0, 1, 2);
+    struct literal *result = one_op_run(&op, eval_triangular_solve);
+    ck_assert(literal_get_double(result, 0) == 0);
+    ck_assert(literal_get_imaginary(result, 0) == 0);
+    literal_release(result);
+    literal_set_complex(op.values[0], 0, 0, 0);
+    result = one_op_run(&op, eval_triangular_solve);
+    ck_assert(literal_get_double(result, 0) == INFINITY);
+    ck_assert(literal_get_imaginary(result, 0) == INFINITY);
+    literal_release(result);
+    one_op_finish(&op);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("interp_linalg");
@@ -602,6 +624,7 @@ int main(void)
     tcase_add_loop_test(tests, test_solve, 0, 5);
     tcase_add_test(tests, test_solve_as_xla);
     tcase_add_test(tests, test_singular);
+    tcase_add_test(tests, test_complex_specials);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
