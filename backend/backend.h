@@ -82,9 +82,9 @@ void backend_run(struct backend *backend, const struct module *module,
                  struct literal *const *arguments, int argument_count, int device_count,
                  int iterations, struct run_result *result);
 
-/* The same on a grid that the caller names: replicas × partitions (0 = as the backend's options say,
- * else the module). `set_count` is 1 (all devices get the same arguments) or the number of devices:
- * arguments[device * argument_count + i]. */
+/* The same on a grid that the caller names: replicas × partitions (0 = as the backend's options
+ * say, else the module). `set_count` is 1 (all devices get the same arguments) or the number of
+ * devices: arguments[device * argument_count + i]. */
 void backend_run_grid(struct backend *backend, const struct module *module,
                       struct literal *const *arguments, int argument_count, int set_count,
                       int replica_count, int partition_count, int iterations,
@@ -101,7 +101,8 @@ struct backend_pieces {
 void backend_run_pieces(struct backend *backend, const struct module *module,
                         const struct backend_pieces *pieces, struct literal *const *arguments,
                         int argument_count, int partition_count, struct run_result *result);
-/* Partitions and compiles without running. UNSUPPORTED where nothing is compiled (the golden, recorded results). */
+/* Partitions and compiles without running. UNSUPPORTED where nothing is compiled (the golden,
+ * recorded results). */
 void backend_compile(struct backend *backend, const struct module *module, int partition_count,
                      struct run_result *result);
 

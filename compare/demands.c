@@ -432,6 +432,14 @@ void demands_of_opcode(struct demands *demands, const struct instruction *instru
     case OP_DOT:
     case OP_CONVOLUTION:
         demand_fan_in(demands, instruction);
+        for (int side = 0; side < 2; side++) {
+            struct sparsity sparsity;
+            if (attr_sparsity(instruction, side == 1, &sparsity) && sparsity.indices >= 2 &&
+                sparsity.indices < instruction->operand_count) {
+                index_demand(demands, instruction->operands[sparsity.indices], sparsity.block - 1,
+                             "place in a block of a sparse convolution");
+            }
+        }
         break;
     case OP_CONDITIONAL:
         index_demand(demands, instruction->operands[0], instruction->called_count - 1,

@@ -278,7 +278,10 @@ static void fill_identity(struct literal *literal, enum identity identity)
         case IDENTITY_LOWEST:
         case IDENTITY_HIGHEST: {
             bool lowest = identity == IDENTITY_LOWEST;
-            if (is_float) {
+            if (type_is_complex(type)) { /* ordered by real part, then imaginary part */
+                double end = lowest ? -INFINITY : INFINITY;
+                literal_set_complex(literal, i, end, end);
+            } else if (is_float) {
                 literal_set_double(literal, i, lowest ? -limit : limit);
             } else if (type_kind(type) == KIND_SIGNED) {
                 literal_set_int(literal, i, lowest ? type_low(type) : type_high(type));

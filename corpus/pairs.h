@@ -1,7 +1,7 @@
 /* Entries that return (got, want) pairs: conformance tests as plain modules.
  *
- * A comment "// …; kinds: K0 K1 …" before the module names the kind of check of each pair, as the check
- * dialect of StableHLO has them (stablehlo/dialect, CheckOps): expect_eq and expect_eq_const
+ * A comment "// …; kinds: K0 K1 …" before the module names the kind of check of each pair, as the
+ * check dialect of StableHLO has them (stablehlo/dialect, CheckOps): expect_eq and expect_eq_const
  * (bit-equal but for NaN), expect_almost_eq and …_const (within 0.001), expect_close (within 3
  * ulps). Without the comment floats are held to expect_close, everything else to expect_eq.
  *

@@ -318,7 +318,7 @@ static int eval_part(const struct loaded_module *part, const char *source,
         .context = &host,
         .cancelled = past_deadline,
         .infeed = give,
-        .outfeed = take,
+        .outfeed = options->outfeed != NULL ? take : NULL,
         .host_receive = options->received.count > 0 ? give_transfer : NULL,
         .host_send = take_transfer,
     };

@@ -65,8 +65,8 @@ static const struct {
                                                    "conversion is open."},
     {"between shapes that differ", "A custom call that hands its operand on cannot change its "
                                    "shape."},
-    {"rng-bit-generator of state ", "XLA's generators know the states `u64[2]` and `u64[3]`, and "
-                                    "fill integers, floats and pred."},
+    {"rng-bit-generator of state ", "XLA's generators know the states `u64[2]` and, with Philox, "
+                                    "`u64[3]`, and fill integers, floats and pred."},
 };
 enum { REASON_COUNT = sizeof reasons / sizeof *reasons };
 

@@ -180,6 +180,9 @@ def bench_moving(build, report):
     bench_memory(command_of(PROGRAMS["golden"], build), measure, report, print_table)
 
 
+# Seconds of the distribution when all parts are run; what was measured before counts too.
+DISTRIBUTION_BUDGET = 900
+
 PARTS = {"parser": bench_parser, "modules": bench_modules, "models": bench_models,
          "loops": bench_small_loops, "memory": bench_moving,
          "distribution": None}
@@ -206,6 +209,9 @@ def main():
     options = parser.parse_args()
     options.extra = []
     options.state = options.state or options.build / "bench-distribution.jsonl"
+    if not options.parts:
+        options.resume = True
+        options.budget = options.budget or DISTRIBUTION_BUDGET
     report = Report()
     for part in options.parts or PARTS:
         if part not in PARTS:

@@ -107,6 +107,47 @@ START_TEST(test_check)
 }
 END_TEST
 
+/* Two devices: expected lines are those of each, or those of both in order. */
+START_TEST(test_devices)
+{
+    static const struct {
+        const char *header;
+        const char *results[2];
+        bool good;
+    } rows[] = {
+        {"//@ expect s32[] 1\n", {"s32[] 1", "s32[] 1"}, true},
+        {"//@ expect s32[] 1\n", {"s32[] 1", "s32[] 2"}, false},
+        {"//@ expect s32[] 1\n//@ expect s32[] 2\n", {"s32[] 1", "s32[] 2"}, true},
+        {"//@ expect s32[] 1\n//@ expect s32[] 2\n", {"s32[] 2", "s32[] 1"}, false},
+        {"//@ expect s32[] 1\n//@ expect s32[] 2\n//@ expect s32[] 3\n",
+         {"s32[] 1", "s32[] 2"},
+         false},
+        {"//@ expect s32[] 1\n//@ expect s32[] 2\n",
+         {"(s32[], s32[]) (1, 2)", "(s32[], s32[]) (1, 2)"},
+         true},
+        {"//@ expect s32[] 1\n//@ expect s32[] 2\n//@ expect s32[] 3\n//@ expect s32[] 4\n",
+         {"(s32[], s32[]) (1, 2)", "(s32[], s32[]) (3, 4)"},
+         true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct case_header header;
+        struct error err = {0};
+        struct text picture;
+        text_init(&picture);
+        ck_assert(case_header_read(rows[i].header, "file.hlo", &header, &err));
+        struct literal *results[2] = {read_literal(rows[i].results[0]),
+                                      read_literal(rows[i].results[1])};
+        bool good = case_header_check_devices(&header, results, 2, &picture);
+        ck_assert_msg(good == rows[i].good && good == (picture.size == 0), "%zu: %s", i,
+                      picture.data);
+        literal_release(results[0]);
+        literal_release(results[1]);
+        text_finish(&picture);
+        case_header_finish(&header);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("case");
@@ -114,6 +155,7 @@ int main(void)
     tcase_add_test(tests, test_read);
     tcase_add_loop_test(tests, test_errors, 0, sizeof bad / sizeof *bad);
     tcase_add_test(tests, test_check);
+    tcase_add_test(tests, test_devices);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -129,7 +129,7 @@ def main():
                               for build, setting in cases]
             wanted = first.result()
             if len(wanted) != 64:
-                print(f"FAILED {module[0]}: {wanted}")
+                print(f"FAILED {module[0]}: {wanted}", flush=True)
                 failed += len(cases)
                 continue
             passed += 1
@@ -140,7 +140,7 @@ def main():
                     failed += 1
                     got = other.result()
                     why = "other bits" if len(got) == 64 else got
-                    print(f"FAILED {module[0]}: {describe(setting)} {build}: {why}")
+                    print(f"FAILED {module[0]}: {describe(setting)} {build}: {why}", flush=True)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -112,6 +112,7 @@ check 'ops' 0 '133 opcodes' "$referee" show ops
 check 'types' 0 'f8e4m3fn' "$referee" show types
 check 'backends' 0 'pjrt' "$referee" show backends
 check 'tolerances' 0 'Monte Carlo' "$referee" show tolerances
+check 'custom calls' 0 'a Mosaic kernel' "$referee" show custom-calls
 check 'module' 0 'reduce:2' "$referee" show "$examples/softmax.hlo"
 
 check 'golden against itself' 0 '^PASS' "$referee" run --backend interp: "$examples/matmul.hlo"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # --infeed and --outfeed of referee eval: files in, files out. Argument: the program.
 set -u
-referee=$1
+referee=$(realpath "$1")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
