@@ -43,6 +43,7 @@ struct constraints {
     struct constraint **leaves;
 };
 
+/* A module that does not verify (one may be run all the same) has no constraints. */
 void constraints_find(const struct module *module, struct constraints *constraints);
 void constraints_finish(struct constraints *constraints);
 /* One line per constrained leaf. */

@@ -65,7 +65,9 @@ static bool adapt(struct parser *parser, struct computation *computation, int co
     int more = count - root->operand_count;
     if (more > 0) {
         struct instruction **operands = arena_array(parser->arena, (size_t)count, sizeof *operands);
-        memcpy(operands, root->operands, (size_t)root->operand_count * sizeof *operands);
+        if (root->operand_count > 0) {
+            memcpy(operands, root->operands, (size_t)root->operand_count * sizeof *operands);
+        }
         for (int i = root->operand_count; i < count; i++) {
             char name[40];
             snprintf(name, sizeof name, "async_param.%d", i);

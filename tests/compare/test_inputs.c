@@ -157,6 +157,19 @@ START_TEST(test_init_values_of_several_results)
 }
 END_TEST
 
+/* What does not verify is drawn for without demands: its attributes may be anything. */
+START_TEST(test_malformed)
+{
+    struct module *module =
+        read("HloModule m\nc { a = f32[] parameter(0)\n  ROOT b = f32[] parameter(1) }\n"
+             "ENTRY e {\n  x = f32[4] parameter(0)\n  i = s32[2,1] parameter(1)\n"
+             "  u = f32[2] parameter(2)\n"
+             "  ROOT r = f32[4] scatter(x, i, u), update_window_dims={}, inserted_window_dims={0}, "
+             "scatter_dims_to_operand_dims={1094795585}, index_vector_dim=1, to_apply=c\n}\n");
+    finish(module, draw(module, 1));
+}
+END_TEST
+
 START_TEST(test_domains)
 {
     struct module *module =
@@ -230,6 +243,7 @@ int main(void)
     tcase_add_test(tests, test_sort_keys_are_distinct);
     tcase_add_test(tests, test_init_values_are_identities);
     tcase_add_test(tests, test_init_values_of_several_results);
+    tcase_add_test(tests, test_malformed);
     tcase_add_test(tests, test_domains);
     tcase_add_test(tests, test_threads_change_nothing);
     tcase_add_test(tests, test_vacuous);
