@@ -62,7 +62,7 @@ UNUSED static struct literal *evaluate_module(const struct module *module, const
                                               struct error *err)
 {
     const char *texts[] = {a, b, c, d};
-    struct literal *arguments[4];
+    struct literal *arguments[4] = {NULL};
     int count = 0;
     while (count < 4 && texts[count] != NULL) {
         arguments[count] = read_literal(texts[count]);
