@@ -14,6 +14,7 @@ enum {
     SERIAL_BYTES = 128 << 10, /* less than this is copied by the caller alone */
     UNIT_BYTES = 64 << 10,    /* what one unit of parallel work should move at least */
     TILE = 64,                /* blocks of a dimension are multiples of this */
+    TRANSPOSE_BYTES = 2048,   /* what one run of a transpose should have (walk_kernels.c) */
     TRANSPOSE_LEAST = 4,      /* shorter source runs are not worth a blocked transpose */
 };
 
@@ -146,6 +147,11 @@ static struct spread spread_plan(const struct walk *walk, void *destination, con
     spread.blocked = walk->kernel == WALK_TRANSPOSE ? m >= n : m > 1 && n * bytes <= UNIT_BYTES;
     int64_t whole = spread.blocked ? m : n, other = spread.blocked ? n : m;
     int64_t block = UNIT_BYTES / (other * bytes);
+    if (walk->kernel == WALK_TRANSPOSE) {
+        /* Long runs on both sides, but enough units for all threads. */
+        int64_t wide = TRANSPOSE_BYTES / bytes < whole / 8 ? TRANSPOSE_BYTES / bytes : whole / 8;
+        block = block > wide ? block : wide;
+    }
     block = (block + TILE - 1) / TILE * TILE;
     spread.block = block < TILE ? TILE : block > whole ? whole : block;
     spread.block_count = (whole + spread.block - 1) / spread.block;
