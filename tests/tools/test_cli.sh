@@ -1,28 +1,13 @@
 #!/usr/bin/env bash
 # The program as a user types it: exit statuses, messages, files. Argument: the program.
 set -u
+. "$(dirname "$(realpath "$0")")/check.sh"
 referee=$1
 source=${REFEREE_SOURCE:-.}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-passed=0 failed=0
 # A command that refuses its arguments leaves its lists to the end of the process: no leak of interest.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-
-# check NAME STATUS PATTERN COMMAND…: the command ends with the status, and what it prints matches.
-check() {
-    local name=$1 status=$2 pattern=$3 output got
-    shift 3
-    output=$("$@" 2>&1)
-    got=$?
-    if ((got == status)) && grep -qE -- "$pattern" <<<"$output"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED %s: status %s (wanted %s), wanted /%s/ in:\n%s\n' "$name" "$got" "$status" \
-            "$pattern" "$output"
-    fi
-}
 
 examples=$source/corpus/suites/examples
 printf 'HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n  ROOT s = f32[2] add(x, y)\n}\n' \
@@ -131,5 +116,4 @@ check 'run_hlo_module' 0 '0/1 runs failed' "$folder/run_hlo_module" --platform=i
 check 'run_hlo_module without platform' 1 'usage: run_hlo_module' "$folder/run_hlo_module" \
     "$examples/matmul.hlo"
 
-printf '%s passed, %s failed\n' "$passed" "$failed"
-((failed == 0))
+finish

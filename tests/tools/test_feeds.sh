@@ -1,26 +1,11 @@
 #!/usr/bin/env bash
 # --infeed and --outfeed of referee eval: files in, files out. Argument: the program.
 set -u
+. "$(dirname "$(realpath "$0")")/check.sh"
 referee=$(realpath "$1")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
-passed=0 failed=0
-
-# check NAME STATUS PATTERN COMMAND…: the command ends with the status, and what it prints matches.
-check() {
-    local name=$1 status=$2 pattern=$3 output got
-    shift 3
-    output=$("$@" 2>&1)
-    got=$?
-    if ((got == status)) && grep -qE -- "$pattern" <<<"$output"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED %s: status %s (wanted %s), wanted /%s/ in:\n%s\n' "$name" "$got" "$status" \
-            "$pattern" "$output"
-    fi
-}
 
 cat >feed.hlo <<'HLO'
 HloModule m
@@ -62,5 +47,4 @@ check 'another shape' 2 'i \(infeed\): infeed 0: .*s32\[\] instead of f32\[2\]' 
 check 'no file' 2 'cannot read nowhere' "$referee" eval feed.hlo --infeed nowhere
 check 'a backend would wait' 1 'UNSUPPORTED .*|i \(infeed\): the backend would wait' "$referee" run \
     feed.hlo --backend interp:
-printf '%d checks passed, %d failed\n' "$passed" "$failed"
-((failed == 0))
+finish

@@ -3,32 +3,12 @@
 # form held against the whole module on the golden and on XLA's CPU. Argument: the program. Without
 # the plugin only what needs none is tested, and that is said.
 set -u
+. "$(dirname "$(realpath "$0")")/check.sh"
 referee=$1
 suite=${REFEREE_SOURCE:-.}/corpus/suites/spmd
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export TMPDIR=$folder
-passed=0 failed=0
-
-# check NAME STATUS PATTERN COMMAND…: the command ends with the status, and what it prints matches.
-check() {
-    local name=$1 status=$2 pattern=$3 output got
-    shift 3
-    output=$("$@" 2>&1)
-    got=$?
-    if ((got == status)) && grep -qE -- "$pattern" <<<"$output"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED %s: status %s (wanted %s), wanted /%s/ in:\n%s\n' "$name" "$got" "$status" \
-            "$pattern" "$output"
-    fi
-}
-
-finish() {
-    echo "$passed passed, $failed failed"
-    exit $((failed > 0))
-}
 
 # A hand-made pair: the whole module, its partitioned form, and a wrong one.
 cat >"$folder/whole.hlo" <<'END'
