@@ -36,8 +36,9 @@
  * rng                      a documented splitmix64 stream (interp/rng.c); all elements unspecified
  * padding and holes under a window of reduce-window: no elements of it; an empty window gives the
  *                          init value (xla/hlo/evaluator, XLA's CPU)
- * padding and holes of a convolution: zeros that take part (StableHLO): 0 · inf = NaN, as on
- *                          XLA's CPU; XLA's evaluator leaves them out
+ * padding and holes of a convolution: zeros that take part (StableHLO): 0 · inf = NaN, as XLA's
+ *                          CPU has it for padding, not for holes; XLA's evaluator leaves both out —
+ *                          the NaN is unspecified
  * integer convolution      wraps (XLA's CPU); XLA's evaluator saturates
  * cholesky, not positive definite: NaN everywhere (XLA's expander) — unspecified
  * fft of infinities, NaN   NaN in all elements that one enters — unspecified

@@ -3,7 +3,8 @@
  * The golden is the exact sum of the exact products of the operands as they are, rounded once to
  * the result type; integers wrap, as XLA's CPU has it (its evaluator saturates); pred is "any
  * product true". As in the StableHLO specification the input is padded, and its holes filled, with
- * zeros that take part: an infinite kernel element over padding gives NaN, as on XLA's CPU. An
+ * zeros that take part: an infinite kernel element over padding gives NaN, as on XLA's CPU, and is
+ * unspecified (convolution_holes.c). An
  * operand with sparsity_config stands for one with more zeros (convolution_sparse.c).
  * convolution_kind, operand_precision and algorithm say how a backend may compute, not what. */
 #include "hlo/base/error.h"
@@ -118,7 +119,8 @@ struct literal *eval_convolution(struct evaluation *evaluation,
         result = evaluate(instruction, dense[0], dense[1], instruction->shape,
                           evaluation->options.fidelity == FIDELITY_LITERAL, err);
     }
-    bool ok = result != NULL && contract_spread(instruction, dense, evaluate_again, result, err);
+    bool ok = result != NULL && contract_spread(instruction, dense, evaluate_again, result, err) &&
+              convolution_mark_holes(instruction, dense, evaluate_again, result, err);
     ok = poll_end(&poll, err) && ok;
     literal_release(dense[0]);
     literal_release(dense[1]);

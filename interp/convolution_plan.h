@@ -59,6 +59,11 @@ bool convolution_describe(struct convolution *convolution, const struct instruct
                           const struct literal *input, const struct literal *kernel,
                           struct literal *output, struct error *err);
 
+/* Marks the NaN of a result that come of padding or holes (convolution_holes.c). `dense`: the
+ * operands; `again` evaluates on others, in f32. */
+bool convolution_mark_holes(const struct instruction *instruction, struct literal *const dense[2],
+                            contract_again *again, struct literal *result, struct error *err);
+
 int64_t convolution_rows(const struct convolution *convolution);
 int64_t convolution_taps(const struct convolution *convolution);
 

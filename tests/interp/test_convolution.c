@@ -297,8 +297,39 @@ START_TEST(test_padding_takes_part)
     literal_set_double(op.values[1], 2, 1);
     struct literal *result = one_op_run(&op, eval_convolution);
     ck_assert(isnan(literal_get_double(result, 0)));
+    ck_assert(literal_is_unspecified(result, 0));
     for (int64_t i = 1; i < 4; i++) {
         ck_assert(literal_get_double(result, i) == INFINITY);
+        ck_assert(!literal_is_unspecified(result, i));
+    }
+    literal_release(result);
+    /* A NaN of the input's own is specified. */
+    literal_set_double(op.values[0], 1, 0);
+    result = one_op_run(&op, eval_convolution);
+    ck_assert(isnan(literal_get_double(result, 2)) && !literal_is_unspecified(result, 2));
+    literal_release(result);
+    one_op_finish(&op);
+}
+END_TEST
+
+/* Holes: every second window has the infinite tap over a hole; the features are told apart. */
+START_TEST(test_holes_take_part)
+{
+    struct one_op op;
+    one_op_init(&op, "a = f32[1,3,1] parameter(0)\nb = f32[2,1,2] parameter(1)\n"
+                     "ROOT r = f32[1,4,2] convolution(a, b), window={size=2 lhs_dilate=2}, "
+                     "dim_labels=b0f_0io->b0f");
+    for (int64_t i = 0; i < 3; i++) {
+        literal_set_double(op.values[0], i, 1);
+    }
+    for (int64_t i = 0; i < 4; i++) {
+        literal_set_double(op.values[1], i, i == 2 ? INFINITY : 1);
+    }
+    struct literal *result = one_op_run(&op, eval_convolution);
+    for (int64_t i = 0; i < 8; i++) {
+        bool hole = i == 0 || i == 4; /* tap 1 of feature 0 over a hole */
+        ck_assert(isnan(literal_get_double(result, i)) == hole);
+        ck_assert(literal_is_unspecified(result, i) == hole);
     }
     literal_release(result);
     one_op_finish(&op);
@@ -446,6 +477,7 @@ int main(void)
     tcase_add_loop_test(tests, test_large, 0, 3);
     tcase_add_test(tests, test_unspecified);
     tcase_add_test(tests, test_padding_takes_part);
+    tcase_add_test(tests, test_holes_take_part);
     tcase_add_test(tests, test_depthwise_ties);
     tcase_add_loop_test(tests, test_sparse_as_xla, 0, 3);
     tcase_add_test(tests, test_sparse_is_dense);
