@@ -129,8 +129,8 @@ static void decide_range(void *context, int64_t begin, int64_t end)
         bool zero = fft->out.zero != NULL && fft->out.zero[i];
         for (int p = 0; p < (complex ? 2 : 1) && !zero; p++) {
             struct double_double value = {fft->out.parts[2 * p][i], fft->out.parts[2 * p + 1][i]};
-            if (isnan(value.high)) {
-                parts[p] = NAN;
+            if (isnan(value.high) || !isfinite(fft->norms[transform])) {
+                parts[p] = NAN; /* an infinity or NaN enters all of its transform */
             } else if (!dd_decide_scaled(type, value, bound, exponent, &parts[p])) {
                 fft->open[i] |= (unsigned char)(1 << p);
             }

@@ -156,7 +156,8 @@ static void invert_row(const struct factorization *factorization, struct work *w
 {
     int64_t n = factorization->size;
     double scale = 1 / work->lengths[i], pivot = work->re_high[i * n + i] * scale;
-    double *re = work->inverse_re + i * n, *im = work->inverse_im + i * n;
+    double *re = work->inverse_re + i * n;
+    double *im = factorization->complex ? work->inverse_im + i * n : NULL;
     re[i] = 1;
     for (int64_t k = 0; k < i; k++) {
         double m = -work->re_high[i * n + k] * scale;

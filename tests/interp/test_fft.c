@@ -389,6 +389,7 @@ START_TEST(test_infinity)
     struct literal *result = one_op_run(&op, eval_fft);
     for (int i = 0; i < 8; i++) {
         ck_assert_int_eq(isnan(literal_get_double(result, i)) != 0, i < 4);
+        ck_assert_int_eq(isnan(literal_get_imaginary(result, i)) != 0, i < 4);
         ck_assert_int_eq(literal_is_unspecified(result, i), i < 4);
     }
     literal_release(result);
