@@ -45,6 +45,16 @@ static void limit_memory(double growth)
     setrlimit(RLIMIT_AS, &limit);
 }
 
+/* When memory runs out, the system shall end this process and not the tester. */
+static void volunteer(void)
+{
+    FILE *file = fopen("/proc/self/oom_score_adj", "we");
+    if (file != NULL) {
+        fputs("1000", file);
+        fclose(file);
+    }
+}
+
 void worker_report_stage(enum worker_stage stage)
 {
     struct worker_packet packet = {.kind = PACKET_STAGE, .value = (int)stage};
@@ -85,6 +95,7 @@ void backend_worker_main_if_asked(int argc, char **argv)
     }
     struct rlimit no_core = {0};
     setrlimit(RLIMIT_CORE, &no_core);
+    volunteer();
     pthread_t watcher;
     bool good = pthread_create(&watcher, NULL, watch_tester, NULL) == 0;
     while (good) {

@@ -460,7 +460,8 @@ int command_eval(int argc, char **argv)
         {"trace", 0, OPTION_TEXT, &o.trace, "FILE",
          "write the evaluation as a trace for Perfetto or chrome://tracing"},
         {"timeout", 't', OPTION_SECONDS, &o.timeout, "TIME", "give up on a module after this time"},
-        {"memory", 'm', OPTION_SIZE, &o.memory, "SIZE", "most bytes of values at a time (20G)"},
+        {"memory", 'm', OPTION_SIZE, &o.memory, "SIZE",
+         "most bytes of values at a time (default: 80 % of the memory available)"},
         {"threads", 0, OPTION_INT, &o.threads, "N", "threads to use (default: the cores)"},
         {"verify", 0, OPTION_FLAG, &o.verify, NULL, "--no-verify: evaluate without checking first"},
         {"help", 'h', OPTION_FLAG, &o.help, NULL, "this text"},
@@ -492,7 +493,7 @@ int command_eval(int argc, char **argv)
         pool_set_threads((int)o.threads);
     }
     o.repeat = o.repeat < 1 ? 1 : o.repeat;
-    literal_set_memory_limit(o.memory);
+    set_memory_limit(o.memory, MEMORY_ALONE);
     json_t *report = json_array();
     struct progress progress;
     progress_start(&progress, files.count);

@@ -220,6 +220,7 @@ int command_gate(int argc, char **argv)
     if (!options_parse(&(struct option_table){.options = table}, argc, argv, &paths)) {
         return EXIT_USAGE;
     }
+    set_memory_limit(0, MEMORY_BESIDE_BACKENDS);
     if (help || paths.count == 0) {
         fprintf(help ? stdout : stderr,
                 "usage: referee gate MANIFEST… [--backend URI]…\n\n"

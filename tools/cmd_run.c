@@ -205,7 +205,8 @@ static int run(int argc, char **argv, struct run_options *o, struct words *words
          "the module is optimised already: skip the backend's HLO passes"},
         {"timeout", 't', OPTION_SECONDS, &o->backend.timeout, "TIME",
          "for one module on one backend (default 60)"},
-        {"memory", 'm', OPTION_SIZE, &words->memory, "SIZE", "most bytes of the golden's values"},
+        {"memory", 'm', OPTION_SIZE, &words->memory, "SIZE",
+         "most bytes of the golden's values (default: 40 % of the memory available)"},
         {"worker-memory", 0, OPTION_SIZE, &o->backend.memory_limit, "SIZE",
          "most bytes a backend's process may take: beyond it the outcome is OOM"},
         {"poison", 0, OPTION_FLAG, &o->backend.poison, NULL,
@@ -243,7 +244,7 @@ static int run(int argc, char **argv, struct run_options *o, struct words *words
     o->differential.derived_samples = (int)samples;
     o->iterations = o->iterations < 1 ? 1 : o->iterations;
     o->repeat_options = repeated_options(words, o);
-    literal_set_memory_limit(words->memory);
+    set_memory_limit(words->memory, MEMORY_BESIDE_BACKENDS);
     size_t counts[OUTCOME_COUNT] = {0}, unreadable = 0;
     int status = run_files(&files, o, counts, &unreadable);
     size_t total = unreadable;

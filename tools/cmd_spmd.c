@@ -402,7 +402,7 @@ static int run(struct spmd_command *command, const struct string_list *files)
         return err.code == ERROR_INVALID_ARGUMENT ? EXIT_USAGE : EXIT_INFRASTRUCTURE;
     }
     command->repeat_options = repeated_options(command);
-    literal_set_memory_limit(command->memory);
+    set_memory_limit(command->memory, MEMORY_BESIDE_BACKENDS);
     command->options.differential.inputs.seed = (uint64_t)command->seed;
     command->options.timeout = command->timeout;
     command->report = json_array();
@@ -446,7 +446,8 @@ static int parse(struct spmd_command *command, int argc, char **argv)
          "default, derived or bits ('referee show tolerances' explains)"},
         {"timeout", 't', OPTION_SECONDS, &command->timeout, "TIME",
          "for one module on the backend, and on the golden (default 60)"},
-        {"memory", 'm', OPTION_SIZE, &command->memory, "SIZE", "most bytes of the golden's values"},
+        {"memory", 'm', OPTION_SIZE, &command->memory, "SIZE",
+         "most bytes of the golden's values (default: 40 % of the memory available)"},
         {"worker-memory", 0, OPTION_SIZE, &command->worker_memory, "SIZE",
          "most bytes the backend's process may take"},
         {"save", 'o', OPTION_TEXT, &command->save, "FILE", "write the partitioned module"},

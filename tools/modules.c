@@ -11,6 +11,7 @@
 #include "hlo/base/error.h"
 #include "hlo/base/file.h"
 #include "hlo/base/text.h"
+#include "hlo/literal.h"
 #include "hlo/module.h"
 
 void print_error(const struct error *err)
@@ -75,6 +76,22 @@ void set_device_counts(struct module *module, int64_t replicas, int64_t partitio
     struct module_config *config = &module->config;
     config->replica_count = replicas > 0 ? replicas : config->replica_count;
     config->partition_count = partitions > 0 ? partitions : config->partition_count;
+}
+
+void set_memory_limit(size_t given, double share)
+{
+    FILE *file = given == 0 ? fopen("/proc/meminfo", "re") : NULL;
+    char line[128];
+    unsigned long long available = 0; /* KiB; 0 where nobody says: no limit */
+    while (file != NULL && available == 0 && fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, "MemAvailable: %llu", &available) != 1) {
+            available = 0;
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    literal_set_memory_limit(given != 0 ? given : (size_t)((double)available * 1024 * share));
 }
 
 bool expand_paths(const struct string_list *paths, struct string_list *files)
