@@ -319,8 +319,8 @@ bool contract(const struct contract_format *format, const struct exact_dot_opera
 
 /* --- unspecified elements --- */
 
-/* f32 of the operand's dimensions: 1 everywhere, or 1 where the operand is unspecified, else 0. */
-static struct literal *indicator(const struct literal *operand, bool everywhere, struct error *err)
+struct literal *contract_indicator(const struct literal *operand,
+                                   bool (*is)(const struct literal *, int64_t), struct error *err)
 {
     struct literal *literal = literal_create(
         shape_array(TYPE_F32, operand->shape->rank, operand->shape->dimensions), err);
@@ -329,7 +329,7 @@ static struct literal *indicator(const struct literal *operand, bool everywhere,
     }
     float *data = literal_data(literal);
     for (int64_t i = 0; i < literal_elements(literal); i++) {
-        data[i] = everywhere || literal_is_unspecified(operand, i);
+        data[i] = is == NULL || is(operand, i);
     }
     return literal;
 }
@@ -338,8 +338,11 @@ static struct literal *indicator(const struct literal *operand, bool everywhere,
 static bool spread_from(const struct instruction *instruction, struct literal *const *values,
                         int which, contract_again *again, struct literal *result, struct error *err)
 {
-    struct literal *operands[2] = {indicator(values[0], which != 0, err),
-                                   indicator(values[1], which != 1, err)};
+    struct literal *operands[2];
+    for (int i = 0; i < 2; i++) {
+        operands[i] =
+            contract_indicator(values[i], i == which ? literal_is_unspecified : NULL, err);
+    }
     struct literal *reached = NULL;
     if (operands[0] != NULL && operands[1] != NULL) {
         reached = again(instruction, operands, err);

@@ -72,6 +72,11 @@ bool contract(const struct contract_format *format, const struct exact_dot_opera
               const struct exact_dot_operand *b, int64_t depth, exact_dot_emit *emit,
               void *emit_context, struct error *err);
 
+/* f32 of the operand's dimensions: 1 where the element is such, else 0; 1 everywhere without `is`.
+ */
+struct literal *contract_indicator(const struct literal *operand,
+                                   bool (*is)(const struct literal *, int64_t), struct error *err);
+
 /* Marks as unspecified what depends on unspecified elements of operands 0 and 1: evaluates the
  * instruction's own index arithmetic on zeros and ones. `again` computes the instruction as an f32
  * result from f32 operands of the same shapes. Does nothing when no element is unspecified. */

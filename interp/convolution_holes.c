@@ -3,14 +3,19 @@
  * Padding is zeros that take part here (choices.h), and 0 · inf is NaN. XLA's evaluator leaves
  * padding and holes out, and XLA's CPU does the one for padding and the other for holes. So a NaN
  * that such a product enters is unspecified. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
+#include "hlo/floats.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
 #include "interp/convolution_plan.h"
+#include "interp/walk.h"
+
+enum { STRIP = 512 };
 
 static bool has_holes(const struct instruction *instruction)
 {
@@ -25,10 +30,28 @@ static bool has_holes(const struct instruction *instruction)
     return false;
 }
 
-static bool is_finite(const struct literal *literal, int64_t i)
+/* Every convolution with padding asks this, so it is done by strips. */
+static bool all_finite(const struct literal *literal)
 {
-    return isfinite(literal_get_double(literal, i)) &&
-           (!type_is_complex(literal->shape->type) || isfinite(literal_get_imaginary(literal, i)));
+    enum type part = type_part(literal->shape->type);
+    int64_t count = literal_elements(literal) * (type_is_complex(literal->shape->type) ? 2 : 1);
+    const char *data = literal_data(literal);
+    double strip[STRIP];
+    int bad = 0;
+    for (int64_t at = 0; at < count && !bad; at += STRIP) {
+        int64_t size = count - at < STRIP ? count - at : STRIP;
+        float_load(part, data + at * type_bytes(part), strip, size);
+        for (int64_t i = 0; i < size; i++) {
+            bad |= !(fabs(strip[i]) <= DBL_MAX);
+        }
+    }
+    return !bad;
+}
+
+static bool is_not_finite(const struct literal *literal, int64_t i)
+{
+    return !isfinite(literal_get_double(literal, i)) ||
+           (type_is_complex(literal->shape->type) && !isfinite(literal_get_imaginary(literal, i)));
 }
 
 static bool is_nan(const struct literal *literal, int64_t i)
@@ -37,43 +60,21 @@ static bool is_nan(const struct literal *literal, int64_t i)
            (type_is_complex(literal->shape->type) && isnan(literal_get_imaginary(literal, i)));
 }
 
-/* f32 of the operand's dimensions: 1 everywhere, or 1 for what is not finite, else 0. Its sum by
- * the index of dimension `dimension` goes to totals[] if that is not NULL. */
-static struct literal *indicator(const struct literal *operand, bool everywhere, int dimension,
-                                 double *totals, struct error *err)
+/* The index of element i along a dimension. */
+static int64_t index_along(const struct shape *shape, int dimension, int64_t i)
 {
-    const struct shape *shape = operand->shape;
-    struct literal *literal =
-        literal_create(shape_array(TYPE_F32, shape->rank, shape->dimensions), err);
-    if (literal == NULL) {
-        return NULL;
-    }
-    int64_t stride = 1;
-    for (int d = dimension + 1; d < shape->rank; d++) {
-        stride *= shape->dimensions[d];
-    }
-    float *data = literal_data(literal);
-    for (int64_t i = 0; i < literal_elements(literal); i++) {
-        data[i] = everywhere || !is_finite(operand, i);
-        if (totals != NULL) {
-            totals[i / stride % shape->dimensions[dimension]] += data[i];
-        }
-    }
-    return literal;
+    int64_t strides[SHAPE_MAX_RANK];
+    walk_strides(shape->rank, shape->dimensions, strides);
+    return i / strides[dimension] % shape->dimensions[dimension];
 }
 
 /* reached: how many elements that are not finite met elements of the input. */
 static void mark(const struct literal *reached, const double *totals, int dimension,
                  struct literal *result)
 {
-    const struct shape *shape = result->shape;
     const float *data = literal_data(reached);
-    int64_t stride = 1;
-    for (int d = dimension + 1; d < shape->rank; d++) {
-        stride *= shape->dimensions[d];
-    }
     for (int64_t i = 0; i < literal_elements(result); i++) {
-        if (data[i] < totals[i / stride % shape->dimensions[dimension]] && is_nan(result, i)) {
+        if (is_nan(result, i) && data[i] < totals[index_along(result->shape, dimension, i)]) {
             literal_mark_unspecified(result, i);
         }
     }
@@ -83,21 +84,18 @@ bool convolution_mark_holes(const struct instruction *instruction, struct litera
                             contract_again *again, struct literal *result, struct error *err)
 {
     const struct literal *kernel = dense[1];
-    bool finite = true;
-    if (!type_is_float(type_part(kernel->shape->type)) || !has_holes(instruction)) {
-        return true;
-    }
-    for (int64_t i = 0; finite && i < literal_elements(kernel); i++) {
-        finite = is_finite(kernel, i);
-    }
-    if (finite) {
+    if (!type_is_float(type_part(kernel->shape->type)) || !has_holes(instruction) ||
+        all_finite(kernel)) {
         return true;
     }
     const struct dim_labels *labels = attr_dim_labels(instruction);
     int output = labels->kernel_output_feature;
     double *totals = memory_zalloc((size_t)kernel->shape->dimensions[output] * sizeof *totals);
-    struct literal *operands[2] = {indicator(dense[0], true, 0, NULL, err),
-                                   indicator(kernel, false, output, totals, err)};
+    struct literal *operands[2] = {contract_indicator(dense[0], NULL, err),
+                                   contract_indicator(kernel, is_not_finite, err)};
+    for (int64_t i = 0; i < literal_elements(kernel); i++) {
+        totals[index_along(kernel->shape, output, i)] += is_not_finite(kernel, i);
+    }
     struct literal *reached =
         operands[0] != NULL && operands[1] != NULL ? again(instruction, operands, err) : NULL;
     if (reached != NULL) {
