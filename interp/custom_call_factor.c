@@ -14,21 +14,13 @@
 #include "interp/custom_call_config.h"
 #include "interp/custom_call_solver.h"
 
-/* Below this many half units in the last place, a decision is not one. */
-static double doubt(const struct solver *solver, int64_t n)
+/* × 2^exponent */
+static void scale_entry(struct dd_complex *entry, int exponent)
 {
-    return 64 * (double)(n < 4 ? 4 : n) * solver->epsilon;
-}
-
-static bool is_float_matrix(struct solver *solver)
-{
-    enum type part = type_part(solver->type);
-    if (!solver->failed && !type_is_float(part)) {
-        custom_call_fail(solver->instruction, solver->err, "matrices of %s",
-                         type_text(solver->type));
-        solver->failed = true;
-    }
-    return !solver->failed;
+    entry->re =
+        (struct double_double){ldexp(entry->re.high, exponent), ldexp(entry->re.low, exponent)};
+    entry->im =
+        (struct double_double){ldexp(entry->im.high, exponent), ldexp(entry->im.low, exponent)};
 }
 
 /* --- LU --- */
@@ -38,7 +30,7 @@ static struct literal *lu(const struct instruction *instruction, struct operands
                           bool expanded, struct error *err)
 {
     struct solver solver;
-    if (!solver_begin(&solver, instruction, operands, 2, err) || !is_float_matrix(&solver)) {
+    if (!solver_begin_floats(&solver, instruction, operands, err)) {
         return solver_finish(&solver);
     }
     int64_t m = solver_size(&solver, operands->values[0], 0);
@@ -63,12 +55,7 @@ static struct literal *lu(const struct instruction *instruction, struct operands
         int64_t info = factor_lu(&a, pivots, &gap);
         for (int64_t i = 0; i < k; i++) { /* L has no scale */
             for (int64_t r = i + 1; r < m; r++) {
-                struct dd_complex *entry = matrix_entry(&a, r, i);
-                int down = -(int)solver.exponent;
-                entry->re =
-                    (struct double_double){ldexp(entry->re.high, down), ldexp(entry->re.low, down)};
-                entry->im =
-                    (struct double_double){ldexp(entry->im.high, down), ldexp(entry->im.low, down)};
+                scale_entry(matrix_entry(&a, r, i), -(int)solver.exponent);
             }
         }
         solver_store(&solver, 0, batch, &a, solver.exponent);
@@ -88,7 +75,7 @@ static struct literal *lu(const struct instruction *instruction, struct operands
         if (!expanded) {
             solver_store_integer(&solver, 2, batch, 0, info);
         }
-        if (gap < doubt(&solver, n)) {
+        if (gap < solver_doubt(&solver, n)) {
             for (int part = 0; part < 3; part++) {
                 solver_open(&solver, part, batch, false);
             }
@@ -160,7 +147,7 @@ struct literal *custom_cholesky(struct evaluation *evaluation,
 {
     (void)evaluation;
     struct solver solver;
-    if (!solver_begin(&solver, instruction, operands, 2, err) || !is_float_matrix(&solver)) {
+    if (!solver_begin_floats(&solver, instruction, operands, err)) {
         return solver_finish(&solver);
     }
     int64_t n = solver_size(&solver, operands->values[0], 0);
@@ -204,7 +191,7 @@ struct literal *custom_cholesky(struct evaluation *evaluation,
         if (info != 0) {
             solver_open(&solver, 0, batch, true);
         }
-        if (fabs(smallest) < doubt(&solver, n)) {
+        if (fabs(smallest) < solver_doubt(&solver, n)) {
             solver_open(&solver, 0, batch, false);
             solver_open(&solver, 1, batch, false);
         }
@@ -220,7 +207,7 @@ struct literal *custom_cholesky_update(struct evaluation *evaluation,
 {
     (void)evaluation;
     struct solver solver;
-    if (!solver_begin(&solver, instruction, operands, 2, err) || !is_float_matrix(&solver)) {
+    if (!solver_begin_floats(&solver, instruction, operands, err)) {
         return solver_finish(&solver);
     }
     int64_t n = solver_size(&solver, operands->values[0], 0);
@@ -257,7 +244,7 @@ static void open_doubtful(struct solver *solver, int64_t batch, const double *ce
                           int64_t steps, int64_t n, const int *parts, int part_count)
 {
     for (int64_t k = 0; k < steps; k++) {
-        if (!(certainty[k] > doubt(solver, n))) {
+        if (!(certainty[k] > solver_doubt(solver, n))) {
             for (int i = 0; i < part_count; i++) {
                 solver_open_from(solver, parts[i], batch, k);
             }
@@ -272,7 +259,7 @@ struct literal *custom_qr(struct evaluation *evaluation, const struct instructio
 {
     (void)evaluation;
     struct solver solver;
-    if (!solver_begin(&solver, instruction, operands, 2, err) || !is_float_matrix(&solver)) {
+    if (!solver_begin_floats(&solver, instruction, operands, err)) {
         return solver_finish(&solver);
     }
     int64_t m = solver_size(&solver, operands->values[0], 0);
@@ -295,11 +282,7 @@ struct literal *custom_qr(struct evaluation *evaluation, const struct instructio
             factor_qr(&a, tau, certainty);
             for (int64_t i = 0; exponent != 0 && i < m; i++) { /* reflectors have no scale */
                 for (int64_t j = 0; j < i && j < n; j++) {
-                    struct dd_complex *v = matrix_entry(&a, i, j);
-                    v->re = (struct double_double){ldexp(v->re.high, -(int)exponent),
-                                                   ldexp(v->re.low, -(int)exponent)};
-                    v->im = (struct double_double){ldexp(v->im.high, -(int)exponent),
-                                                   ldexp(v->im.low, -(int)exponent)};
+                    scale_entry(matrix_entry(&a, i, j), -(int)exponent);
                 }
             }
             solver_store(&solver, 0, batch, &a, exponent);
@@ -320,7 +303,7 @@ struct literal *custom_qr_pivoted(struct evaluation *evaluation,
 {
     (void)evaluation;
     struct solver solver;
-    if (!solver_begin(&solver, instruction, operands, 2, err) || !is_float_matrix(&solver)) {
+    if (!solver_begin_floats(&solver, instruction, operands, err)) {
         return solver_finish(&solver);
     }
     int64_t m = solver_size(&solver, operands->values[0], 0);
@@ -368,7 +351,7 @@ struct literal *custom_q_form(struct evaluation *evaluation, const struct instru
 {
     (void)evaluation;
     struct solver solver;
-    if (!solver_begin(&solver, instruction, operands, 2, err) || !is_float_matrix(&solver)) {
+    if (!solver_begin_floats(&solver, instruction, operands, err)) {
         return solver_finish(&solver);
     }
     int64_t m = solver_size(&solver, operands->values[0], 0);
@@ -404,7 +387,7 @@ struct literal *custom_q_apply(struct evaluation *evaluation, const struct instr
 {
     (void)evaluation;
     struct solver solver;
-    if (!solver_begin(&solver, instruction, operands, 2, err) || !is_float_matrix(&solver)) {
+    if (!solver_begin_floats(&solver, instruction, operands, err)) {
         return solver_finish(&solver);
     }
     bool left = ffi_attribute(instruction, "left", 1) != 0;

@@ -10,23 +10,11 @@
 static bool begin_square(struct solver *solver, const struct instruction *instruction,
                          struct operands *operands, int64_t *n, struct error *err)
 {
-    if (!solver_begin(solver, instruction, operands, 2, err)) {
+    if (!solver_begin_floats(solver, instruction, operands, err)) {
         return false;
     }
     *n = solver_size(solver, operands->values[0], 0);
-    if (!solver_operand(solver, 0, solver->type, 2, *n, *n)) {
-        return false;
-    }
-    if (!type_is_float(type_part(solver->type))) {
-        custom_call_fail(instruction, err, "matrices of %s", type_text(solver->type));
-        solver->failed = true;
-    }
-    return !solver->failed;
-}
-
-static double doubt(const struct solver *solver, int64_t n)
-{
-    return 64 * (double)(n < 4 ? 4 : n) * solver->epsilon;
+    return solver_operand(solver, 0, solver->type, 2, *n, *n);
 }
 
 /* (a) → (H over reflectors, taus, info). */
@@ -70,7 +58,7 @@ struct literal *custom_hessenberg(struct evaluation *evaluation,
             solver_store(&solver, 0, batch, &a, 0);
             solver_store_entries(&solver, 1, batch, tau, steps, 0);
             for (int64_t k = 0; k < steps; k++) {
-                if (!(certainty[k] > doubt(&solver, n))) {
+                if (!(certainty[k] > solver_doubt(&solver, n))) {
                     solver_open_from(&solver, 0, batch, k);
                     solver_open_from(&solver, 1, batch, k);
                     break;
@@ -123,7 +111,7 @@ struct literal *custom_tridiagonal(struct evaluation *evaluation,
             solver_store_reals(&solver, 2, batch, e, steps, 0);
             solver_store_entries(&solver, 3, batch, tau, steps, 0);
             for (int64_t step = 0; step < steps; step++) {
-                if (!(certainty[lower ? step : steps - 1 - step] > doubt(&solver, n))) {
+                if (!(certainty[lower ? step : steps - 1 - step] > solver_doubt(&solver, n))) {
                     for (int part = 0; part < 4; part++) {
                         solver_open(&solver, part, batch, false);
                     }

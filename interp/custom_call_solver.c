@@ -57,6 +57,22 @@ static bool fits(const struct solver *solver, const struct shape *shape, enum ty
     return ok;
 }
 
+bool solver_begin_floats(struct solver *solver, const struct instruction *instruction,
+                         const struct operands *operands, struct error *err)
+{
+    if (solver_begin(solver, instruction, operands, 2, err) &&
+        !type_is_float(type_part(solver->type))) {
+        custom_call_fail(instruction, err, "matrices of %s", type_text(solver->type));
+        solver->failed = true;
+    }
+    return !solver->failed;
+}
+
+double solver_doubt(const struct solver *solver, int64_t n)
+{
+    return 64 * (double)(n < 4 ? 4 : n) * solver->epsilon;
+}
+
 bool solver_operand(struct solver *solver, int i, enum type type, int tail_rank, int64_t first,
                     int64_t second)
 {

@@ -27,6 +27,12 @@ struct solver {
 /* Operand 0 is a batch of matrices (or vectors: tail_rank 1). False with *err if it is not. */
 bool solver_begin(struct solver *solver, const struct instruction *instruction,
                   const struct operands *operands, int tail_rank, struct error *err);
+/* The same for matrices of floats or complex numbers, and nothing else. */
+bool solver_begin_floats(struct solver *solver, const struct instruction *instruction,
+                         const struct operands *operands, struct error *err);
+/* Below this, in matrices of size n, a decision (a pivot, a sign) is not one: half units in the
+ * last place of the type. */
+double solver_doubt(const struct solver *solver, int64_t n);
 /* Operand i: a batch of that tail (−1: any size). */
 bool solver_operand(struct solver *solver, int i, enum type type, int tail_rank, int64_t first,
                     int64_t second);

@@ -15,16 +15,6 @@
 #include "interp/custom_call_config.h"
 #include "interp/custom_call_solver.h"
 
-static bool is_float_matrix(struct solver *solver)
-{
-    if (!solver->failed && !type_is_float(type_part(solver->type))) {
-        custom_call_fail(solver->instruction, solver->err, "matrices of %s",
-                         type_text(solver->type));
-        solver->failed = true;
-    }
-    return !solver->failed;
-}
-
 /* --- Hermitian eigenvalues --- */
 
 /* (a) → (vectors, values[, info]). */
@@ -32,7 +22,7 @@ static struct literal *eigh(const struct instruction *instruction, struct operan
                             bool lower, bool vectors, bool info, struct error *err)
 {
     struct solver solver;
-    if (!solver_begin(&solver, instruction, operands, 2, err) || !is_float_matrix(&solver)) {
+    if (!solver_begin_floats(&solver, instruction, operands, err)) {
         return solver_finish(&solver);
     }
     int64_t n = solver_size(&solver, operands->values[0], 0);
@@ -96,7 +86,7 @@ static struct literal *svd(const struct instruction *instruction, struct operand
                            struct singular kind, struct error *err)
 {
     struct solver solver;
-    if (!solver_begin(&solver, instruction, operands, 2, err) || !is_float_matrix(&solver)) {
+    if (!solver_begin_floats(&solver, instruction, operands, err)) {
         return solver_finish(&solver);
     }
     int64_t m = solver_size(&solver, operands->values[0], 0);
@@ -228,7 +218,7 @@ static struct literal *eig(const struct instruction *instruction, struct operand
                            struct general kind, struct error *err)
 {
     struct solver solver;
-    if (!solver_begin(&solver, instruction, operands, 2, err) || !is_float_matrix(&solver)) {
+    if (!solver_begin_floats(&solver, instruction, operands, err)) {
         return solver_finish(&solver);
     }
     int64_t n = solver_size(&solver, operands->values[0], 0);
@@ -344,7 +334,7 @@ struct literal *custom_schur(struct evaluation *evaluation, const struct instruc
     if (ffi_attribute(instruction, "sort", 'N') != 'N') {
         return custom_call_fail(instruction, err, "eigenvalues selected by a callback");
     }
-    if (!solver_begin(&solver, instruction, operands, 2, err) || !is_float_matrix(&solver)) {
+    if (!solver_begin_floats(&solver, instruction, operands, err)) {
         return solver_finish(&solver);
     }
     int64_t n = solver_size(&solver, operands->values[0], 0);
