@@ -13,8 +13,6 @@
 #include "hlo/literal.h"
 #include "hlo/module.h"
 
-#define DEVICES_MOST 4096
-
 /* Every kind is one row: BACKEND(scheme, summary); backend_<scheme> implements it. */
 #define BACKENDS(BACKEND)                                                                     \
     BACKEND(interp, "the golden interpreter; ?fidelity=literal rounds every step as written") \
@@ -298,8 +296,7 @@ static bool check_arguments(const struct backend_job *job, struct text *message)
     return true;
 }
 
-/* The caller's count if given, else the module's. */
-static int count_of(int asked, int64_t own)
+int devices_along(int asked, int64_t own)
 {
     return asked > 0 ? asked : own < 1 ? 1 : own > DEVICES_MOST ? DEVICES_MOST + 1 : (int)own;
 }
@@ -307,7 +304,7 @@ static int count_of(int asked, int64_t own)
 /* The first of a list that says something, else the module's. */
 static int grid_size(int asked, int option, int64_t own)
 {
-    return count_of(asked > 0 ? asked : option, own);
+    return devices_along(asked > 0 ? asked : option, own);
 }
 
 /* Fills in the number of devices, and the result. */

@@ -82,6 +82,12 @@ void backend_run(struct backend *backend, const struct module *module,
                  struct literal *const *arguments, int argument_count, int device_count,
                  int iterations, struct run_result *result);
 
+/* Devices that one run may have. */
+enum { DEVICES_MOST = 4096 };
+/* Replicas, or partitions: the number asked for, or if that is 0 the module's own; one more than
+ * DEVICES_MOST where it is too large, for the caller to refuse. */
+int devices_along(int asked, int64_t own);
+
 /* The same on a grid that the caller names: replicas × partitions (0 = as the backend's options
  * say, else the module). `set_count` is 1 (all devices get the same arguments) or the number of
  * devices: arguments[device * argument_count + i]. */

@@ -8,7 +8,6 @@
 #include "compare/demands.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/text.h"
-#include "hlo/verify.h"
 
 struct constraint *demand_of(struct demands *demands, const struct instruction *instruction)
 {
@@ -156,17 +155,13 @@ static void mark_conditions(struct demands *demands, const struct module *module
     }
 }
 
-void constraints_find(const struct module *module, struct constraints *constraints)
+void constraints_find(const struct module *module, bool demanding, struct constraints *constraints)
 {
     struct arena arena;
     arena_init(&arena);
     struct demands demands = {.module = module};
     demands.is_condition = arena_array(&arena, (size_t)module->count, sizeof(bool));
     demands.values = arena_array(&arena, (size_t)module->count, sizeof *demands.values);
-    /* Demands read attributes as dimension numbers, which holds for what verifies alone. */
-    struct findings findings = {0};
-    bool well_formed = verify_module(module, &findings);
-    findings_finish(&findings);
     mark_conditions(&demands, module);
     for (int c = 0; c < module->count; c++) {
         const struct computation *computation = module->computations[c];
@@ -177,7 +172,7 @@ void constraints_find(const struct module *module, struct constraints *constrain
             demands.values[c][i] =
                 arena_array(&arena, (size_t)leaves, sizeof *demands.values[c][i]);
         }
-        for (int i = computation->count - 1; well_formed && i >= 0; i--) {
+        for (int i = computation->count - 1; demanding && i >= 0; i--) {
             visit(&demands, computation->instructions[i]);
         }
     }

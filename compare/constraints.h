@@ -43,8 +43,9 @@ struct constraints {
     struct constraint **leaves;
 };
 
-/* A module that does not verify (one may be run all the same) has no constraints. */
-void constraints_find(const struct module *module, struct constraints *constraints);
+/* Demands read attributes as dimension numbers, which holds for what verifies alone; without
+ * `demanding` there are no constraints. */
+void constraints_find(const struct module *module, bool demanding, struct constraints *constraints);
 void constraints_finish(struct constraints *constraints);
 /* One line per constrained leaf. */
 void constraints_print(const struct module *module, const struct constraints *constraints,

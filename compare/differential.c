@@ -16,7 +16,7 @@
 #include "hlo/module.h"
 #include "interp/interp.h"
 
-enum { TAMEST = 2, DEFAULT_SAMPLES = 4, DEVICES_MOST = 4096 };
+enum { TAMEST = 2, DEFAULT_SAMPLES = 4 };
 
 struct run {
     const struct module *module;
@@ -508,12 +508,6 @@ static void judge(struct run *run, const char *vacuous)
     }
 }
 
-/* The count asked for, else the module's own. */
-static int count_of(int asked, int64_t own)
-{
-    return asked > 0 ? asked : own < 1 ? 1 : own > DEVICES_MOST ? DEVICES_MOST : (int)own;
-}
-
 /* What makes a backend wait for a host that feeds it or takes from it, which nobody does here. */
 static const struct instruction *find_host_feed(const struct module *module)
 {
@@ -545,8 +539,9 @@ void differential_run(const struct module *module, struct backend *backend,
     text_init(&run.notes);
     text_init(&run.tolerance);
     result->seed = options->inputs.seed;
-    result->replica_count = count_of(options->replica_count, module->config.replica_count);
-    result->partition_count = count_of(options->partition_count, module->config.partition_count);
+    result->replica_count = devices_along(options->replica_count, module->config.replica_count);
+    result->partition_count =
+        devices_along(options->partition_count, module->config.partition_count);
     run.devices = result->replica_count * result->partition_count;
     result->device_count = run.devices;
     result->outcome = OUTCOME_PASS;

@@ -17,6 +17,7 @@
 #include "hlo/floats.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
+#include "hlo/verify.h"
 
 enum { STRIP = 4096 };
 
@@ -376,7 +377,10 @@ bool inputs_generate(const struct module *module, const struct input_options *op
                      struct literal **arguments, struct text *notes, struct error *err)
 {
     struct constraints constraints;
-    constraints_find(module, &constraints);
+    struct findings findings = {0};
+    bool demanding = !options->unverified || verify_module(module, &findings);
+    findings_finish(&findings);
+    constraints_find(module, demanding, &constraints);
     if (notes != NULL) {
         constraints_print(module, &constraints, notes);
     }

@@ -22,6 +22,7 @@ struct input_options {
     bool large_range; /* floats over the whole exponent range (XLA's --use_large_float_range) */
     bool boundary_values; /* ±0, ±Inf, NaN, subnormals, extremes crossed with random values */
     bool zeros;           /* everything zero (XLA's --random_init_input_literals=false) */
+    bool unverified;      /* the module may not verify: then nothing is demanded of its arguments */
 };
 
 /* One literal per entry parameter, owned by the caller: arguments[parameter count]. notes (may be

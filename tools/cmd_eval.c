@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compare/devices.h"
+#include "backend/backend.h"
 #include "corpus/pairs.h"
 #include "hlo/base/error.h"
 #include "hlo/base/file.h"
@@ -21,8 +22,6 @@
 #include "tools/options.h"
 #include "tools/profile.h"
 #include "tools/progress.h"
-
-enum { DEVICES_MOST = 4096 };
 
 struct eval_options {
     bool pairs, quiet, help, full, verify, zeros, large_range, profile;
@@ -149,6 +148,7 @@ static bool draw(const struct module *module, int devices, const struct eval_opt
                  struct arguments *arguments, struct error *err)
 {
     struct input_options inputs = {.seed = (uint64_t)options->seed,
+                                   .unverified = !options->verify,
                                    .zeros = options->zeros,
                                    .large_range = options->large_range};
     int count = module->entry->parameter_count;

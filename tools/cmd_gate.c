@@ -220,7 +220,6 @@ int command_gate(int argc, char **argv)
     if (!options_parse(&(struct option_table){.options = table}, argc, argv, &paths)) {
         return EXIT_USAGE;
     }
-    set_memory_limit(0, MEMORY_BESIDE_BACKENDS);
     if (help || paths.count == 0) {
         fprintf(help ? stdout : stderr,
                 "usage: referee gate MANIFEST… [--backend URI]…\n\n"
@@ -241,6 +240,7 @@ int command_gate(int argc, char **argv)
         print_error(&err);
         return EXIT_INFRASTRUCTURE;
     }
+    set_memory_limit(0, MEMORY_BESIDE_BACKENDS);
     gate.report = json_array();
     int status = run_manifests(&gate, &paths, json);
     json_decref(gate.report);

@@ -14,13 +14,10 @@
 struct words {
     const char *tolerance, *profile;
     struct string_list flags; /* --option NAME=VALUE */
-    size_t memory, worker_memory;
     double abs, rel;
     int64_t replicas, partitions;
     bool help;
 };
-
-enum { DEVICES_MOST = 4096 };
 
 static const struct {
     const char *name;
@@ -74,26 +71,6 @@ static bool set_devices(const struct words *words, struct run_options *options)
     }
     options->differential.replica_count = (int)words->replicas;
     options->differential.partition_count = (int)words->partitions;
-    return true;
-}
-
-/* "name=value" strings → flags; the strings are cut in place (they are argv's). */
-static bool set_flags(const struct words *words, struct run_options *options)
-{
-    struct backend_flag *flags = memory_zalloc((words->flags.count + 1) * sizeof *flags);
-    for (size_t i = 0; i < words->flags.count; i++) {
-        char *name = (char *)words->flags.items[i];
-        while (*name == '-') {
-            name++;
-        }
-        char *equals = strchr(name, '=');
-        if (equals != NULL) {
-            *equals = '\0';
-        }
-        flags[i] = (struct backend_flag){name, equals != NULL ? equals + 1 : "true"};
-    }
-    options->backend.flags = flags;
-    options->backend.flag_count = (int)words->flags.count;
     return true;
 }
 
@@ -205,7 +182,7 @@ static int run(int argc, char **argv, struct run_options *o, struct words *words
          "the module is optimised already: skip the backend's HLO passes"},
         {"timeout", 't', OPTION_SECONDS, &o->backend.timeout, "TIME",
          "for one module on one backend (default 60)"},
-        {"memory", 'm', OPTION_SIZE, &words->memory, "SIZE",
+        {"memory", 'm', OPTION_SIZE, &o->memory, "SIZE",
          "most bytes of the golden's values (default: 40 % of the memory available)"},
         {"worker-memory", 0, OPTION_SIZE, &o->backend.memory_limit, "SIZE",
          "most bytes a backend's process may take: beyond it the outcome is OOM"},
@@ -237,14 +214,16 @@ static int run(int argc, char **argv, struct run_options *o, struct words *words
         return words->help ? EXIT_AS_EXPECTED : EXIT_USAGE;
     }
     if (!set_tolerance(words, o) || !set_profile(words, o) || !set_devices(words, o) ||
-        !set_flags(words, o) || !expand_paths(&paths, &files)) {
+        !expand_paths(&paths, &files)) {
         return EXIT_USAGE;
     }
+    struct backend_flag *flags = flags_make(&words->flags);
+    o->backend.flags = flags;
+    o->backend.flag_count = (int)words->flags.count;
     o->differential.repeat = (int)repeat;
     o->differential.derived_samples = (int)samples;
     o->iterations = o->iterations < 1 ? 1 : o->iterations;
     o->repeat_options = repeated_options(words, o);
-    set_memory_limit(words->memory, MEMORY_BESIDE_BACKENDS);
     size_t counts[OUTCOME_COUNT] = {0}, unreadable = 0;
     int status = run_files(&files, o, counts, &unreadable);
     size_t total = unreadable;
@@ -255,7 +234,7 @@ static int run(int argc, char **argv, struct run_options *o, struct words *words
         print_summary(counts, unreadable);
     }
     free(o->repeat_options);
-    free((void *)o->backend.flags);
+    flags_free(flags, words->flags.count);
     free_paths(&files);
     string_list_finish(&paths);
     return status;

@@ -108,34 +108,17 @@ static char *repeated_options(const struct spmd_command *command)
     return result;
 }
 
-/* "name=value" → a flag, in a copy of its own. */
-static struct backend_flag make_flag(const char *typed)
-{
-    char *name = memory_strdup(typed + strspn(typed, "-"));
-    char *equals = strchr(name, '=');
-    if (equals != NULL) {
-        *equals = '\0';
-    }
-    return (struct backend_flag){name, equals != NULL ? equals + 1 : "true"};
-}
-
 static bool open_partitioner(struct spmd_command *command, struct error *err)
 {
     size_t count = command->flags.count;
-    struct backend_flag *flags = memory_zalloc((count + 1) * sizeof *flags);
-    for (size_t i = 0; i < count; i++) {
-        flags[i] = make_flag(command->flags.items[i]);
-    }
+    struct backend_flag *flags = flags_make(&command->flags);
     struct backend_options options = {.timeout = command->timeout,
                                       .memory_limit = command->worker_memory,
                                       .flags = flags,
                                       .flag_count = (int)count};
     bool good = partitioner_open(command->backend != NULL ? command->backend : "cpu:", &options,
                                  &command->partitioner, err);
-    for (size_t i = 0; i < count; i++) {
-        free((void *)flags[i].name);
-    }
-    free(flags);
+    flags_free(flags, count);
     return good;
 }
 
@@ -404,6 +387,7 @@ static int run(struct spmd_command *command, const struct string_list *files)
     command->repeat_options = repeated_options(command);
     set_memory_limit(command->memory, MEMORY_BESIDE_BACKENDS);
     command->options.differential.inputs.seed = (uint64_t)command->seed;
+    command->options.differential.inputs.unverified = !command->verify;
     command->options.timeout = command->timeout;
     command->report = json_array();
     int status = judge_all(command, files);

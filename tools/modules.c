@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "backend/backend.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
 #include "hlo/base/file.h"
@@ -76,6 +77,28 @@ void set_device_counts(struct module *module, int64_t replicas, int64_t partitio
     struct module_config *config = &module->config;
     config->replica_count = replicas > 0 ? replicas : config->replica_count;
     config->partition_count = partitions > 0 ? partitions : config->partition_count;
+}
+
+struct backend_flag *flags_make(const struct string_list *words)
+{
+    struct backend_flag *flags = memory_zalloc((words->count + 1) * sizeof *flags);
+    for (size_t i = 0; i < words->count; i++) {
+        char *name = memory_strdup(words->items[i] + strspn(words->items[i], "-"));
+        char *equals = strchr(name, '=');
+        if (equals != NULL) {
+            *equals = '\0';
+        }
+        flags[i] = (struct backend_flag){name, equals != NULL ? equals + 1 : "true"};
+    }
+    return flags;
+}
+
+void flags_free(struct backend_flag *flags, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free((char *)flags[i].name);
+    }
+    free(flags);
 }
 
 void set_memory_limit(size_t given, double share)

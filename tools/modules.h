@@ -8,6 +8,7 @@
 #include "hlo/format.h"
 #include "tools/options.h"
 
+struct backend_flag;
 struct error;
 struct finding;
 struct module;
@@ -24,6 +25,10 @@ bool write_json(const char *path, const json_t *report);
 void set_memory_limit(size_t given, double share);
 /* Gives the module's header other counts (0: leaves them), as if they were written there. */
 void set_device_counts(struct module *module, int64_t replicas, int64_t partitions);
+/* --option NAME=VALUE words as XLA flags of a backend; leading dashes and "=true" may be left out.
+ * One flag a word; free with flags_free. */
+struct backend_flag *flags_make(const struct string_list *words);
+void flags_free(struct backend_flag *flags, size_t count);
 /* Files from the command line; a folder stands for all files below it that end in .hlo, .txt, .pb,
  * .hlo.pb or .gz, sorted. False (with a message) when a path does not exist. */
 bool expand_paths(const struct string_list *paths, struct string_list *files);

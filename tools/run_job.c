@@ -224,6 +224,7 @@ static void run_once(struct queue *queue, struct team *team, const struct loaded
     const struct run_options *options = queue->options;
     struct differential_options differential = options->differential;
     differential.inputs.seed = (uint64_t)options->seed + (uint64_t)iteration;
+    differential.inputs.unverified = !options->verify;
     if (arguments->count > 0) {
         differential.arguments = arguments->literals;
         differential.argument_count = arguments->count;
@@ -423,6 +424,7 @@ int run_files(const struct string_list *files, const struct run_options *options
                           .options = options,
                           .mutex = PTHREAD_MUTEX_INITIALIZER,
                           .all = json_array()};
+    set_memory_limit(options->memory, MEMORY_BESIDE_BACKENDS);
     queue.reports = memory_zalloc(files->count * sizeof *queue.reports);
     progress_start(&queue.progress, files->count);
     size_t jobs = options->jobs < 1 ? 1 : (size_t)options->jobs;

@@ -12,7 +12,8 @@ struct run_options {
     struct string_list inputs;
     int64_t iterations, seed, jobs;
     bool isolate, verbose, quiet, verify;
-    const char *json;          /* report file or NULL */
+    size_t memory;    /* most bytes of the golden's values; 0 = a share of what is available */
+    const char *json; /* report file or NULL */
     const char *save_literals; /* RunHloModuleLiterals of all iterations, or NULL */
     bool print_literals;
     struct backend_options backend;

@@ -20,13 +20,17 @@ static struct module *read(const char *text)
     return module;
 }
 
-static struct literal **draw(const struct module *module, uint64_t seed)
+static struct literal **draw_as(const struct module *module, const struct input_options *options)
 {
     struct error err = {0};
-    struct input_options options = {.seed = seed};
     struct literal **arguments = calloc(16, sizeof *arguments);
-    ck_assert_msg(inputs_generate(module, &options, arguments, NULL, &err), "%s", err.message);
+    ck_assert_msg(inputs_generate(module, options, arguments, NULL, &err), "%s", err.message);
     return arguments;
+}
+
+static struct literal **draw(const struct module *module, uint64_t seed)
+{
+    return draw_as(module, &(struct input_options){.seed = seed});
 }
 
 static void finish(struct module *module, struct literal **arguments)
@@ -166,7 +170,7 @@ START_TEST(test_malformed)
              "  u = f32[2] parameter(2)\n"
              "  ROOT r = f32[4] scatter(x, i, u), update_window_dims={}, inserted_window_dims={0}, "
              "scatter_dims_to_operand_dims={1094795585}, index_vector_dim=1, to_apply=c\n}\n");
-    finish(module, draw(module, 1));
+    finish(module, draw_as(module, &(struct input_options){.seed = 1, .unverified = true}));
 }
 END_TEST
 
