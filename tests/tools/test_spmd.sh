@@ -51,12 +51,8 @@ check 'parts that make no sense' 1 'does not verify: ' simulate --partitioned "$
 sed 's/num_partitions=2/replica_count=2, num_partitions=2/' "$folder/whole.hlo" >"$folder/replicas.hlo"
 check 'replicas' 1 'several replicas' \
     "$referee" spmd "$folder/replicas.hlo" --no-execute --partitioned "$folder/parts.hlo"
-check 'too few partitions' 1 'UNSUPPORTED' simulate --partitions 1
 check 'a sharding that does not fit' 2 'over 2 devices, but there are 4' \
     simulate --partitions 4 --partitioned "$folder/parts.hlo"
-check 'malformed shardings' 2 'parameter 0: .*at character' simulate --shardings '{devices=[2]}'
-check 'too many shardings' 2 'more shardings than the 1 parameters' \
-    simulate --shardings '{replicated},{replicated}'
 check 'missing parts' 2 '[Nn]o such file' simulate --partitioned "$folder/none.hlo"
 check 'parts of several modules' 2 'is of one module' \
     "$referee" spmd "$folder/whole.hlo" "$folder/whole.hlo" --partitioned "$folder/parts.hlo"
@@ -68,6 +64,10 @@ then
     echo "XLA's CPU plugin is not there, so nothing is partitioned; ./dev plugin fetches it"
     finish
 fi
+check 'too few partitions' 1 'UNSUPPORTED' simulate --partitions 1
+check 'malformed shardings' 2 'parameter 0: .*at character' simulate --shardings '{devices=[2]}'
+check 'too many shardings' 2 'more shardings than the 1 parameters' \
+    simulate --shardings '{replicated},{replicated}'
 check 'partitioned by XLA' 0 'PASS .* simulated bit-equal  cpu: bit-equal' \
     "$referee" spmd "$folder/whole.hlo"
 check 'parts on XLA' 0 'PASS .* simulated bit-equal  cpu: bit-equal' \
