@@ -3,6 +3,7 @@
  * a collective or a transfer, or when it is done; when nobody can take it, all are stuck. */
 #include "interp/devices.h"
 
+#include <mpfr.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -464,6 +465,7 @@ static void *device_main(void *context)
     }
     pass_baton(grid, device->number);
     pthread_mutex_unlock(&grid->mutex);
+    mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE); /* the thread's, which nobody else would free */
     return NULL;
 }
 

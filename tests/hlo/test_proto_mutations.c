@@ -1,17 +1,11 @@
 /* Damaged protos and .npy files: every reader must refuse them or read something, but never crash,
  * hang or report an error of its own. REFEREE_MUTATIONS is the number for each reader (2000), the
  * seed is printed and can be set with REFEREE_SEED. To be run under ASan and UBSan. */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include "hlo/base/arena.h"
-#include "hlo/base/rng.h"
 #include "hlo/base/text.h"
 #include "hlo/proto/hlo.pb-c.h"
 #include "hlo/text/text_format.h"
 #include "hlo/verify.h"
+#include "tests/damage.h"
 #include "tests/hlo/fixtures.h"
 
 static const char *const modules[] = {
@@ -25,57 +19,6 @@ static const char *const arrays[] = {
     "array_f32.npy", "array_f32_fortran.npy", "array_c64_big.npy", "array_bf16.npy",
     "array_s4.npy",  "array_version2.npy",    "array_empty.npy"};
 
-static uint64_t environment_number(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-    return text != NULL ? strtoull(text, NULL, 0) : otherwise;
-}
-
-/* One to eight changes: bits flipped, bytes set, pieces cut out, doubled or moved, the end cut. */
-static size_t mutate(struct rng *rng, char *data, size_t size, size_t room)
-{
-    for (uint64_t changes = 1 + rng_below(rng, 8); changes > 0 && size > 0; changes--) {
-        size_t at = rng_below(rng, size);
-        size_t length = 1 + rng_below(rng, size - at < 16 ? size - at : 16);
-        switch (rng_below(rng, 6)) {
-        case 0:
-            data[at] ^= (char)(1 << rng_below(rng, 8));
-            break;
-        case 1: {
-            static const unsigned char bytes[] = {0, 1, 0x7f, 0x80, 0xff, 0x0a, 0x12, 0xfe};
-            data[at] = (char)bytes[rng_below(rng, sizeof bytes)];
-            break;
-        }
-        case 2:
-            memmove(data + at, data + at + length, size - at - length);
-            size -= length;
-            break;
-        case 3:
-            if (size + length <= room) {
-                memmove(data + at + length, data + at, size - at);
-                size += length;
-            }
-            break;
-        case 4:
-            memmove(data + at, data + rng_below(rng, size - length + 1), length);
-            break;
-        default:
-            if (rng_below(rng, 8) == 0) {
-                size = at;
-            }
-            break;
-        }
-    }
-    return size;
-}
-
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* A copy of exactly the size, so that a read behind the end is seen. */
 typedef void use_function(const char *data, size_t size);
 
@@ -83,7 +26,7 @@ static void mutate_files(const char *const *names, size_t count, use_function *u
 {
     struct rng rng;
     uint64_t seed = environment_number("REFEREE_SEED", 20260822);
-    uint64_t mutations = environment_number("REFEREE_MUTATIONS", 2000);
+    uint64_t mutations = damage_count();
     rng_init(&rng, seed);
     literal_set_memory_limit((size_t)1 << 26);
     for (uint64_t i = 0; i < mutations; i++) {
@@ -92,12 +35,12 @@ static void mutate_files(const char *const *names, size_t count, use_function *u
         size_t room = size + 256;
         char *data = malloc(room);
         memcpy(data, original, size);
-        size_t damaged = mutate(&rng, data, size, room);
+        size_t damaged = damage_bytes(&rng, data, size, room);
         char *exact = malloc(damaged > 0 ? damaged : 1);
         memcpy(exact, data, damaged);
-        double start = seconds();
+        double start = damage_seconds();
         use(exact, damaged);
-        double taken = seconds() - start;
+        double taken = damage_seconds() - start;
         ck_assert_msg(taken < 5, "seed %llu, mutation %llu of %s took %.1f s",
                       (unsigned long long)seed, (unsigned long long)i, names[i % count], taken);
         free(exact);
@@ -241,7 +184,7 @@ START_TEST(test_numbers)
 {
     struct rng rng;
     uint64_t seed = environment_number("REFEREE_SEED", 20260822);
-    uint64_t mutations = environment_number("REFEREE_MUTATIONS", 2000);
+    uint64_t mutations = damage_count();
     rng_init(&rng, seed);
     literal_set_memory_limit((size_t)1 << 26);
     for (uint64_t i = 0; i < mutations; i++) {
