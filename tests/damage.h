@@ -222,6 +222,8 @@ static inline size_t damage_number(struct rng *rng, char *data, size_t size)
  * count on one), so that a sanitizer sees what is read beyond its end. Free it. */
 static inline char *damage_copy(struct rng *rng, const char *data, size_t *size, bool terminated)
 {
+    static size_t (*const ways[])(struct rng *, char *, size_t) = {damage_text, damage_value,
+                                                                   damage_number, damage_number};
     size_t room = *size;
     uint64_t changes = 1 + rng_below(rng, 3);
     for (uint64_t i = 0; i < changes; i++) {
@@ -230,8 +232,7 @@ static inline char *damage_copy(struct rng *rng, const char *data, size_t *size,
     char *work = memory_alloc(room), *exact;
     memcpy(work, data, *size);
     for (uint64_t i = 0; i < changes; i++) {
-        *size =
-            rng_below(rng, 2) == 0 ? damage_text(rng, work, *size) : damage_value(rng, work, *size);
+        *size = ways[rng_below(rng, sizeof ways / sizeof *ways)](rng, work, *size);
     }
     exact = memory_alloc(*size + terminated);
     memcpy(exact, work, *size);

@@ -1,8 +1,8 @@
 /* MLIR → HLO: what the functions that translate ops share.
  *
- * Each op is translated by translate_<token>(), named in the import column of ops.def, which reads its
- * operands as instructions, adds instructions to the scope's computation, and binds its results.
- * Sources: StableHLO's specification (docs/spec.md); what XLA makes of the same ops:
+ * Each op is translated by translate_<token>(), named in the import column of ops.def, which reads
+ * its operands as instructions, adds instructions to the scope's computation, and binds its
+ * results. Sources: StableHLO's specification (docs/spec.md); what XLA makes of the same ops:
  * xla/hlo/translate/mhlo_to_hlo/mlir_hlo_to_hlo.cc, stablehlo_to_hlo. Where these two differ, the
  * specification is followed and the difference noted at the function. */
 #ifndef HLO_MLIR_IMPORT_IMPORT_H
