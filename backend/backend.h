@@ -46,7 +46,8 @@ struct backend_options {
     size_t memory_limit; /* bytes of address space growth of the worker; 0 = no limit */
     int flag_count;
     const struct backend_flag *flags;
-    bool poison; /* fill the memory that the worker allocates: reading what nobody wrote shows */
+    bool poison;   /* fill the memory that the worker allocates: reading what nobody wrote shows */
+    bool via_mlir; /* send modules that came as MLIR as they came; others are UNSUPPORTED */
     bool run_backend_only;              /* skip HLO passes (an already optimised module) */
     int replica_count, partition_count; /* 0 = as the module says */
 };

@@ -116,6 +116,9 @@ struct module {
     struct module_config config;
     struct frame_tables frames;
     int elided_count; /* constants that were written {...} and filled */
+    /* The same program in MLIR (text or bytecode) with its entry named main, as a PJRT plugin takes
+     * it; empty when the module did not come from MLIR. */
+    struct bytes mlir;
 };
 
 /* --- life --- */

@@ -70,6 +70,12 @@ struct interp_options {
      * instructions go together, in loops small steps are dissolved and what does not change is not
      * evaluated again, reducers and the like have no spans. NULL = not called. */
     void (*on_span)(void *context, const struct interp_span *span, bool ends);
+    /* Called for the checks that a program carries (custom calls "check.…" and "interpreter.…" of
+     * StableHLO's tests) with the values of their operands (borrowed). *holds goes into the result
+     * of those that have one. Returning false stops the evaluation with *err. NULL hook = those
+     * without a result do nothing, the others are UNIMPLEMENTED. */
+    bool (*on_check)(void *context, const struct instruction *check,
+                     struct literal *const *operands, int count, bool *holds, struct error *err);
     void *context;
     /* Evaluation stops with DEADLINE_EXCEEDED once this returns true; NULL = never. */
     bool (*cancelled)(void *context);

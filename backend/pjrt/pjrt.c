@@ -263,13 +263,23 @@ static bool write_request(const struct backend *backend, const struct backend_jo
     bool manual = job->partition_count > 1 && !partitions && module_is_partitioned(job->module);
     struct module *copy = flat || manual ? make_copy(job->module, flat, manual, &err) : NULL;
     const struct module *sent = flat || manual ? copy : job->module;
-    *module = sent ? proto_write_module(sent, PROTO_MODULE, &module_size, &err) : NULL;
+    const struct bytes *mlir = backend->options.via_mlir ? &job->module->mlir : NULL;
+    if (mlir != NULL && mlir->size == 0) {
+        error_set(&err, ERROR_UNIMPLEMENTED, "the module did not come as MLIR");
+    } else if (mlir != NULL && sent != NULL) {
+        module_size = mlir->size;
+        *module = memory_alloc(module_size);
+        memcpy(*module, mlir->data, module_size);
+    } else if (sent != NULL) {
+        *module = proto_write_module(sent, PROTO_MODULE, &module_size, &err);
+    }
     *options = *module ? write_options(backend, job, sent, &options_size, &err) : NULL;
     module_destroy(copy);
     if (!*options) {
         error_print(&err, message);
         return false;
     }
+    parcel_put_int(writer, mlir != NULL);
     parcel_put_blob(writer, *module, module_size);
     parcel_put_blob(writer, *options, options_size);
     parcel_put_int(writer, job->compile_only ? 0 : job->iterations);

@@ -240,7 +240,7 @@ struct pjrt_program {
     PJRT_HEAD
     const char *code;
     size_t code_size;
-    const char *format; /* "hlo": a serialised HloModuleProto */
+    const char *format; /* "hlo": a serialised HloModuleProto; "mlir": MLIR, text or bytecode */
     size_t format_size;
     PJRT_TAIL
 };

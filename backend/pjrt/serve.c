@@ -93,6 +93,7 @@ struct run {
     struct array *arguments; /* [set][argument] */
     int64_t iterations;      /* 0: compile only */
     bool donates;            /* arguments are used up by an execution */
+    bool is_mlir;            /* the module is text or bytecode of MLIR, else an HloModuleProto */
     const void *module, *options;
     size_t module_size, options_size;
     /* the run */
@@ -110,6 +111,7 @@ struct run {
 static void read_request(struct run *run, struct parcel_reader *reader)
 {
     size_t number;
+    run->is_mlir = parcel_get_int(reader) != 0;
     run->module_size = parcel_get_blob(reader, &number);
     run->module = parcel_map_blob(reader, number);
     run->options_size = parcel_get_blob(reader, &number);
@@ -179,12 +181,12 @@ static void kept_set(const struct run *run)
 
 static bool compile(struct run *run, struct failure *failure)
 {
-    static const char format[] = "hlo";
+    const char *format = run->is_mlir ? "mlir" : "hlo";
     struct pjrt_program program = {.struct_size = sizeof(program),
                                    .code = run->module,
                                    .code_size = run->module_size,
                                    .format = format,
-                                   .format_size = sizeof(format) - 1};
+                                   .format_size = strlen(format)};
     struct pjrt_client_compile compile = {.struct_size = sizeof(compile),
                                           .client = plugin.client,
                                           .program = &program,

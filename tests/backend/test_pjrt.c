@@ -587,6 +587,35 @@ START_TEST(results_are_recorded)
 }
 END_TEST
 
+START_TEST(modules_go_as_mlir)
+{
+    static const char hlo[] = "HloModule m\n\nENTRY e {\n  p = s32[2] parameter(0)\n"
+                              "  ROOT a = s32[2] abs(p)\n}\n";
+    /* Not the same on purpose: what was sent shows in the result. */
+    static const char mlir[] =
+        "func.func @main(%p: tensor<2xi32>) -> tensor<2xi32> {\n"
+        "  %n = stablehlo.negate %p : tensor<2xi32>\n  return %n : tensor<2xi32>\n}\n";
+    struct backend_options options = {.via_mlir = true};
+    struct error err = {0};
+    struct backend *backend = backend_open("cpu:", &options, &err);
+    ck_assert_msg(backend != NULL, "%s", err.message);
+    struct module *module = read_module(hlo);
+    struct literal *argument = read_literal(module->entry->parameters[0]->shape, "{-3, 4}");
+    struct run_result result;
+    backend_run(backend, module, &argument, 1, 1, 1, &result);
+    ck_assert_int_eq(result.outcome, OUTCOME_UNSUPPORTED);
+    run_result_finish(&result);
+    module->mlir = (struct bytes){mlir, sizeof mlir - 1};
+    backend_run(backend, module, &argument, 1, 1, 1, &result);
+    ck_assert_msg(result.outcome == OUTCOME_PASS, "%s", result.message);
+    check_output(&result, 0, "{3, -4}");
+    run_result_finish(&result);
+    literal_release(argument);
+    module_destroy(module);
+    backend_close(backend);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     backend_worker_main_if_asked(argc, argv);
@@ -617,6 +646,7 @@ int main(int argc, char **argv)
     tcase_add_test(test_case, optimised_layouts);
     tcase_add_test(test_case, the_plugin_describes_itself);
     tcase_add_test(test_case, results_are_recorded);
+    tcase_add_test(test_case, modules_go_as_mlir);
     suite_add_tcase(suite, test_case);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
