@@ -75,6 +75,26 @@ void arena_finish(struct arena *arena)
     memset(arena, 0, sizeof *arena);
 }
 
+void arena_absorb(struct arena *into, struct arena *from)
+{
+    struct arena_block *last = from->blocks;
+    if (last == NULL) {
+        return;
+    }
+    while (last->next != NULL) {
+        last = last->next;
+    }
+    /* Behind the newest block, whose free part is in use. */
+    if (into->blocks != NULL) {
+        last->next = into->blocks->next;
+        into->blocks->next = from->blocks;
+        into->bytes += from->bytes;
+    } else {
+        *into = *from;
+    }
+    memset(from, 0, sizeof *from);
+}
+
 void *arena_alloc(struct arena *arena, size_t size)
 {
     if (size > SIZE_MAX / 2) {

@@ -24,6 +24,9 @@ char *arena_string(struct arena *arena, const char *text, size_t size);
 char *arena_printf(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Everything in `from` lives on in `into`; `from` is empty afterwards. */
+void arena_absorb(struct arena *into, struct arena *from);
+
 /* malloc and friends that abort with a message when memory runs out. */
 void *memory_alloc(size_t size);
 void *memory_zalloc(size_t size);

@@ -17,6 +17,12 @@ bool mlir_is_bytecode(const void *data, size_t size);
  * counted from first_line. */
 struct mlir_file *mlir_parse(const char *text, size_t size, const char *name, int first_line,
                              struct error *err);
+/* One attribute or type, which is all of the text (text[size] is zero), for a file that is being
+ * made. NULL on errors. */
+struct mlir_attr *mlir_parse_attr(struct mlir_file *file, const char *text, size_t size,
+                                  struct error *err);
+const struct mlir_type *mlir_parse_type(struct mlir_file *file, const char *text, size_t size,
+                                        struct error *err);
 /* Bytecode of any dialect; portable artifacts (VHLO, versions 0.9.0 on) are upgraded to today's
  * StableHLO, StableHLO's own encoding is read as it is. The data are only borrowed. */
 struct mlir_file *mlir_read_bytecode(const void *data, size_t size, const char *name,
