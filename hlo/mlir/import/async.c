@@ -1,0 +1,139 @@
+/* MLIR → HLO: async_start and async_done.
+ *
+ * all_gather, all_reduce and collective_permute have starts and dones of their own in HLO; of the
+ * others an async-start makes a computation. Where an op is made of more than one instruction, so
+ * that it has no start, it is done at once: the specification leaves it to us. */
+#include <string.h>
+
+#include "hlo/mlir/import/import_internal.h"
+
+#include "hlo/mlir/import/build.h"
+
+/* Collectives with starts of their own. */
+static const struct start_row {
+    enum mlir_opcode op;
+    enum opcode whole, start, done;
+    bool is_pair; /* the start gives (operand, result) */
+} start_rows[] = {
+    {MLIR_OP_ALL_GATHER, OP_ALL_GATHER, OP_ALL_GATHER_START, OP_ALL_GATHER_DONE, true},
+    {MLIR_OP_ALL_REDUCE, OP_ALL_REDUCE, OP_ALL_REDUCE_START, OP_ALL_REDUCE_DONE, false},
+    {MLIR_OP_COLLECTIVE_PERMUTE, OP_COLLECTIVE_PERMUTE, OP_COLLECTIVE_PERMUTE_START,
+     OP_COLLECTIVE_PERMUTE_DONE, true},
+};
+enum { START_ROWS = sizeof start_rows / sizeof *start_rows };
+
+/* Futures are no values of HLO, so they are bound unchecked. */
+static void bind_future(struct scope *scope, const struct mlir_op *op,
+                        struct instruction *instruction)
+{
+    map_put_int(&scope->values, pointer_key(&op->results[0]), instruction);
+}
+
+static const struct shape *operands_shape(struct scope *scope, int count,
+                                          struct instruction *const *operands)
+{
+    const struct shape **shapes =
+        arena_array(&scope->importer->module->arena, (size_t)count + 1, sizeof *shapes);
+    for (int i = 0; i < count; i++) {
+        shapes[i] = operands[i]->shape;
+    }
+    return shape_tuple(count, shapes);
+}
+
+/* A collective into its start. */
+static void make_start(struct scope *scope, const struct start_row *row,
+                       struct instruction *instruction)
+{
+    instruction->opcode = row->start;
+    instruction->name = import_name(scope->importer, opcode_text(row->start));
+    if (row->is_pair) {
+        int count = instruction->operand_count;
+        const struct shape *parts[] = {count == 1
+                                           ? instruction->operands[0]->shape
+                                           : operands_shape(scope, count, instruction->operands),
+                                       instruction->shape};
+        instruction->shape = shape_tuple(2, parts);
+    }
+}
+
+/* The op here, and its start in its place if it became one instruction. */
+static bool start_collective(struct scope *scope, const struct mlir_op *op,
+                             const struct start_row *row, const struct mlir_block *block,
+                             struct instruction *const *operands)
+{
+    for (int i = 0; i < block->argument_count; i++) {
+        import_bind(scope, &block->arguments[i], operands[i]);
+    }
+    struct mlir_op *end = import_block(scope, op, block);
+    struct instruction *root = end != NULL ? import_root(scope, end, false) : NULL;
+    if (root == NULL) {
+        return false;
+    }
+    bool is_whole = root->opcode == row->whole && root->operand_count == op->operand_count;
+    for (int i = 0; is_whole && i < root->operand_count; i++) {
+        is_whole = root->operands[i] == operands[i];
+    }
+    if (is_whole) {
+        make_start(scope, row, root);
+    }
+    bind_future(scope, op, root);
+    return true;
+}
+
+static bool start_computation(struct scope *scope, const struct mlir_op *op,
+                              struct instruction *const *operands)
+{
+    struct computation *computation = import_region(scope, op, 0, NULL, false);
+    if (computation == NULL) {
+        return false;
+    }
+    const struct shape *parts[] = {operands_shape(scope, op->operand_count, operands),
+                                   computation->root->shape};
+    struct instruction *start =
+        import_add(scope, op, OP_ASYNC_START, shape_tuple(2, parts), op->operand_count, operands);
+    instruction_set_called(start, 1, &computation);
+    bind_future(scope, op, start);
+    return true;
+}
+
+bool translate_async_start(struct scope *scope, const struct mlir_op *op)
+{
+    struct instruction **operands = build_operands(scope, op, op->operand_count, 1, 1);
+    const struct mlir_block *block = operands != NULL ? import_only_block(scope, op, 0) : NULL;
+    if (block == NULL) {
+        return false;
+    }
+    if (block->argument_count != op->operand_count || block->count != 2) {
+        return import_fail(scope, op, "its region must have one op, of %d values",
+                           op->operand_count);
+    }
+    for (int i = 0; i < START_ROWS; i++) {
+        if (start_rows[i].op == block->ops[0]->opcode && block->ops[0]->result_count == 1) {
+            return start_collective(scope, op, &start_rows[i], block, operands);
+        }
+    }
+    return start_computation(scope, op, operands);
+}
+
+bool translate_async_done(struct scope *scope, const struct mlir_op *op)
+{
+    struct instruction **operands = build_operands(scope, op, 1, 1, 0);
+    if (operands == NULL) {
+        return false;
+    }
+    struct instruction *start = operands[0];
+    enum opcode done = start->opcode == OP_ASYNC_START ? OP_ASYNC_DONE : OPCODE_COUNT;
+    const struct shape *shape = start->shape;
+    for (int i = 0; i < START_ROWS; i++) {
+        done = start_rows[i].start == start->opcode ? start_rows[i].done : done;
+    }
+    if (done == OPCODE_COUNT) {
+        import_bind(scope, &op->results[0], start);
+        return scope->importer->err->code == ERROR_NONE;
+    }
+    if (start->opcode != OP_ALL_REDUCE_START) {
+        shape = shape->elements[1];
+    }
+    struct instruction *result = import_add(scope, op, done, shape, 1, &start);
+    return import_bind_results(scope, op, result);
+}

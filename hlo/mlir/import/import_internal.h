@@ -1,0 +1,78 @@
+/* What the files of the translation's core share among themselves. */
+#ifndef HLO_MLIR_IMPORT_IMPORT_INTERNAL_H
+#define HLO_MLIR_IMPORT_IMPORT_INTERNAL_H
+
+#include "hlo/mlir/import/import.h"
+
+struct active {
+    const struct mlir_op *function;
+    struct active *outer;
+};
+
+static inline uint64_t pointer_key(const void *pointer)
+{
+    return (uint64_t)(uintptr_t)pointer;
+}
+
+/* --- scope.c --- */
+
+/* "text.7", with what no name may hold replaced. In the arena of the module. */
+const char *import_name(struct importer *importer, const char *text);
+/* The instruction that a value is bound to in the scope or in one around it; NULL if none. */
+struct instruction *import_bound(const struct scope *scope, const struct mlir_value *value);
+/* Deeper by one region or call; false and an error if that is too deep. Pair with depth--. */
+bool import_deeper(struct scope *scope, const struct mlir_op *op);
+
+/* --- copy.c --- */
+
+/* The same value in the computation of the scope: copies of everything it is made of. `from` is of
+ * a computation around it. NULL and an error if it is not made of constants. */
+struct instruction *import_copy(struct scope *scope, const struct mlir_op *op,
+                                struct instruction *from);
+
+/* --- shapes.c --- */
+
+/* Are all its dimensions known, as sizes or bounds? Tuples: of all elements. */
+bool type_has_sizes(const struct mlir_type *type);
+/* May a value of the type have the shape? Sizes that the type leaves open are free. */
+bool shape_fits(const struct shape *shape, const struct mlir_type *type);
+
+/* --- metadata.c --- */
+
+/* NULL if the location says nothing. */
+struct metadata *import_metadata(struct importer *importer, const struct mlir_op *op);
+
+/* --- attributes.c --- */
+
+/* Adds the entries of a dictionary of strings and booleans to the frontend attributes. */
+void import_frontend_dictionary(struct instruction *instruction,
+                                const struct mlir_dictionary *dictionary);
+/* The sharding of a tuple; elements that are NULL are replicated. */
+const struct sharding *import_tuple_sharding(struct importer *importer, int count,
+                                             const struct sharding *const *elements);
+struct string_map import_string_map(struct importer *importer,
+                                    const struct mlir_dictionary *dictionary);
+
+/* --- function.c --- */
+
+/* Makes the entry computation, with what its attributes say in the module's configuration. */
+bool import_entry(struct importer *importer, const struct mlir_op *function);
+/* Does any value in the function have a shape that its type does not tell? */
+bool function_has_dynamic(struct importer *importer, const struct mlir_op *function);
+
+/* --- tidy.c --- */
+
+/* Drops attributes that say what holds anyway. */
+void import_tidy(struct module *module);
+
+/* --- import.c, module.c --- */
+
+/* The builtin.module around an op, the nearest one; NULL if there is none. */
+struct mlir_op *module_around(const struct mlir_op *op);
+/* The op that a symbol names, seen from an op; NULL if there is none. */
+struct mlir_op *import_symbol(struct importer *importer, const struct mlir_op *from,
+                              const struct mlir_attr *symbol);
+/* What the attributes of the module and of those around it say. */
+bool import_module_attributes(struct importer *importer, const struct mlir_op *module);
+
+#endif
