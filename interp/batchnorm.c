@@ -224,18 +224,14 @@ static bool prepare(struct normalization *norm, const struct instruction *instru
     return true;
 }
 
-static struct literal *run(struct normalization *norm, struct evaluation *evaluation,
-                           const struct instruction *instruction, const struct operands *operands,
-                           struct error *err)
+static struct literal *run(struct normalization *norm, const struct instruction *instruction,
+                           const struct operands *operands, struct error *err)
 {
-    struct poll poll;
     bool ok = prepare(norm, instruction, operands, err);
-    poll_begin(&poll, &evaluation->options);
-    norm->poll = &poll;
+    norm->poll = poll_current();
     if (ok) {
         pool_for(norm->features, 1, evaluate_features, norm);
     }
-    ok = poll_end(&poll, err) && ok;
     if (norm->failed) {
         ok = error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for a feature");
     }
@@ -258,32 +254,35 @@ struct literal *eval_batch_norm_training(struct evaluation *evaluation,
                                          const struct instruction *instruction,
                                          struct operands *operands, struct error *err)
 {
+    (void)evaluation;
     struct normalization norm = {.kind = NORMALIZE_TRAINING, .offset = operands->values[2]};
-    return run(&norm, evaluation, instruction, operands, err);
+    return run(&norm, instruction, operands, err);
 }
 
 struct literal *eval_batch_norm_inference(struct evaluation *evaluation,
                                           const struct instruction *instruction,
                                           struct operands *operands, struct error *err)
 {
+    (void)evaluation;
     struct normalization norm = {
         .kind = NORMALIZE_INFERENCE,
         .offset = operands->values[2],
         .mean = operands->values[3],
         .variance = operands->values[4],
     };
-    return run(&norm, evaluation, instruction, operands, err);
+    return run(&norm, instruction, operands, err);
 }
 
 struct literal *eval_batch_norm_grad(struct evaluation *evaluation,
                                      const struct instruction *instruction,
                                      struct operands *operands, struct error *err)
 {
+    (void)evaluation;
     struct normalization norm = {
         .kind = NORMALIZE_GRADIENT,
         .mean = operands->values[2],
         .variance = operands->values[3],
         .gradient = operands->values[4],
     };
-    return run(&norm, evaluation, instruction, operands, err);
+    return run(&norm, instruction, operands, err);
 }

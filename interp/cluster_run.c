@@ -6,6 +6,7 @@
 #include "hlo/floats.h"
 #include "interp/cluster_internal.h"
 #include "interp/marks.h"
+#include "interp/poll.h"
 
 struct run {
     struct cluster *cluster;
@@ -249,7 +250,7 @@ static struct literal *run_program(struct cluster *cluster, struct operands *ope
     if (run.alone) {
         run_range(&run, 0, cluster->elements);
     } else {
-        pool_for(cluster->elements, GRAIN, run_range, &run);
+        poll_for(cluster->elements, GRAIN, run_range, &run);
     }
     *signalling = run.signalling;
     if (run.failed || run.signalling) {

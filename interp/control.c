@@ -2,8 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interp/elementwise.h"
 #include "interp/eval.h"
 #include "interp/plan.h"
+#include "interp/special.h"
 
 /* --- leaves of a computation --- */
 
@@ -155,10 +157,14 @@ static struct literal *call_with_operands(struct evaluation *evaluation,
     return result;
 }
 
-/* call and fusion. A fusion may have more operands than its body has parameters. */
+/* call and fusion. A composite that is known is its function (special.h). A fusion may have more operands than its body has parameters. */
 struct literal *eval_call(struct evaluation *evaluation, const struct instruction *instruction,
                           struct operands *operands, struct error *err)
 {
+    struct lane_step step;
+    if (special_call_step(instruction, &step)) {
+        return elementwise_apply(&step, instruction->shape, operands, err);
+    }
     const struct computation *computation = instruction->called[0];
     int count = operands->count;
     if (instruction->opcode == OP_FUSION && count > computation->parameter_count) {

@@ -13,7 +13,6 @@
 #include "interp/convolution_plan.h"
 #include "interp/dot_internal.h"
 #include "interp/eval.h"
-#include "interp/poll.h"
 #include "interp/walk.h"
 
 bool convolution_describe(struct convolution *convolution, const struct instruction *instruction,
@@ -110,18 +109,15 @@ struct literal *eval_convolution(struct evaluation *evaluation,
                                  const struct instruction *instruction, struct operands *operands,
                                  struct error *err)
 {
-    struct poll poll;
     struct literal *dense[2] = {convolution_dense(instruction, operands, false, err),
                                 convolution_dense(instruction, operands, true, err)};
     struct literal *result = NULL;
-    poll_begin(&poll, &evaluation->options);
     if (dense[0] != NULL && dense[1] != NULL) {
         result = evaluate(instruction, dense[0], dense[1], instruction->shape,
                           evaluation->options.fidelity == FIDELITY_LITERAL, err);
     }
     bool ok = result != NULL && contract_spread(instruction, dense, evaluate_again, result, err) &&
               convolution_mark_holes(instruction, dense, evaluate_again, result, err);
-    ok = poll_end(&poll, err) && ok;
     literal_release(dense[0]);
     literal_release(dense[1]);
     if (!ok) {

@@ -9,7 +9,6 @@
 
 #include "hlo/base/text.h"
 #include "interp/custom_call_internal.h"
-#include "interp/poll.h"
 
 struct row {
     const char *target;
@@ -109,14 +108,7 @@ struct literal *eval_custom_call(struct evaluation *evaluation,
     if (row->evaluate == NULL) {
         return custom_call_fail(instruction, err, "%s", row->text);
     }
-    struct poll poll;
-    poll_begin(&poll, &evaluation->options);
-    struct literal *result = row->evaluate(evaluation, instruction, operands, err);
-    if (!poll_end(&poll, err)) {
-        literal_release(result);
-        return NULL;
-    }
-    return result;
+    return row->evaluate(evaluation, instruction, operands, err);
 }
 
 /* --- shared --- */

@@ -57,8 +57,10 @@ bool conv_describe(struct conv *conv, const struct instruction *instruction, str
         conv->group_in = w->dimensions[labels->kernel_input_feature];
         conv->out = w->dimensions[labels->kernel_output_feature];
         conv->batches = x->dimensions[labels->input_batch];
+        int64_t features;
         ok = conv->out % conv->groups == 0 &&
-             x->dimensions[labels->input_feature] == conv->group_in * conv->groups &&
+             !__builtin_mul_overflow(conv->group_in, conv->groups, &features) &&
+             x->dimensions[labels->input_feature] == features &&
              y->dimensions[labels->output_feature] == conv->out &&
              y->dimensions[labels->output_batch] == conv->batches;
     }
@@ -70,9 +72,10 @@ bool conv_describe(struct conv *conv, const struct instruction *instruction, str
         int64_t limit = INT64_C(1) << 31;
         ok = from->base_dilation == 1 && from->stride > 0 && from->stride < limit &&
              from->window_dilation > 0 && from->window_dilation < limit && in < limit &&
-             size < limit && out < limit && llabs(from->padding_low) < limit &&
-             llabs(from->padding_high) < limit && size > 0;
-        if (ok && size < limit / from->window_dilation) {
+             size < limit && out < limit && from->padding_low > -limit &&
+             from->padding_low < limit && from->padding_high > -limit &&
+             from->padding_high < limit && size > 0;
+        if (ok) {
             int64_t padded = in + from->padding_low + from->padding_high;
             int64_t span = (size - 1) * from->window_dilation + 1;
             ok = out == (padded < span ? 0 : (padded - span) / from->stride + 1);

@@ -29,9 +29,9 @@ struct literal *custom_hessenberg(struct evaluation *evaluation,
         return solver_finish(&solver);
     }
     int64_t steps = n > 0 ? n - 1 : 0;
-    int64_t low = ffi_attribute(instruction, "low", 1) - 1;
+    int64_t low = ffi_attribute(instruction, "low", 1); /* from 1 */
     int64_t high = ffi_attribute(instruction, "high", n);
-    if (low < 0 || high > n || (n > 0 && low >= high)) {
+    if (low < 1 || high > n || (n > 0 && low > high)) {
         custom_call_fail(instruction, err, "low and high are out of range");
         solver.failed = true;
     }
@@ -54,7 +54,7 @@ struct literal *custom_hessenberg(struct evaluation *evaluation,
         if (!solver.finite || solver.exponent != 0) {
             solver_open_all(&solver, batch);
         } else {
-            factor_hessenberg(&a, low, high, tau, certainty);
+            factor_hessenberg(&a, low - 1, high, tau, certainty);
             solver_store(&solver, 0, batch, &a, 0);
             solver_store_entries(&solver, 1, batch, tau, steps, 0);
             for (int64_t k = 0; k < steps; k++) {

@@ -33,6 +33,7 @@ struct device {
 
 struct device_grid {
     int replicas, partitions, count;
+    bool mixed;
     struct device *devices;
     pthread_mutex_t mutex;
     int running; /* the device with the baton; −1: nobody, the grid is done */
@@ -61,6 +62,11 @@ int grid_replicas(const struct evaluation *evaluation)
 int grid_partitions(const struct evaluation *evaluation)
 {
     return evaluation->grid != NULL ? evaluation->grid->partitions : 1;
+}
+
+bool grid_is_mixed(const struct evaluation *evaluation)
+{
+    return evaluation->grid != NULL && evaluation->grid->mixed;
 }
 
 /* --- the baton; all with the mutex held --- */
@@ -139,8 +145,13 @@ static void describe_peers(const struct device_grid *grid, const bool *chosen, s
     for (int d = 0; d < grid->count; d++) {
         const struct device *device = &grid->devices[d];
         if (chosen[d] && device->state != DEVICE_DONE && device->waits_for == NULL) {
-            bool done = grid->devices[device->waits_peer].state == DEVICE_DONE;
-            text_printf(text, "%s%d%s", separator, device->waits_peer, done ? " (done)" : "");
+            int peer = device->waits_peer;
+            bool done = peer >= 0 && grid->devices[peer].state == DEVICE_DONE;
+            if (peer < 0) {
+                text_printf(text, "%sany device", separator);
+            } else {
+                text_printf(text, "%s%d%s", separator, peer, done ? " (done)" : "");
+            }
             separator = ", ";
         }
     }
@@ -265,7 +276,8 @@ static struct meeting *find_meeting(struct device_grid *grid, const struct instr
                                     int64_t key, const int *devices, int count)
 {
     for (struct meeting *meeting = grid->meetings; meeting != NULL; meeting = meeting->next) {
-        bool same_key = key >= 0 ? meeting->key == key : meeting->instruction == instruction;
+        bool same_key =
+            key >= 0 || grid->mixed ? meeting->key == key : meeting->instruction == instruction;
         if (same_key && same_devices(meeting, devices, count)) {
             return meeting;
         }
@@ -491,16 +503,22 @@ static void choose_error(const struct device_grid *grid, struct error *err)
     }
 }
 
-bool grid_run(int replicas, int partitions, struct evaluation *evaluations,
-              struct literal *const *const *arguments, int argument_count, struct literal **results,
-              struct error *err)
+bool grid_run(int replicas, int partitions, bool mixed, struct evaluation *evaluations,
+              struct literal *const *const *arguments, const int *argument_counts,
+              struct literal **results, struct error *err)
 {
     int count = replicas * partitions;
-    struct device_grid grid = {.replicas = replicas, .partitions = partitions, .count = count};
+    struct device_grid grid = {
+        .replicas = replicas, .partitions = partitions, .count = count, .mixed = mixed};
     pthread_mutex_init(&grid.mutex, NULL);
     pthread_cond_init(&grid.done, NULL);
     grid.devices = memory_zalloc((size_t)count * sizeof *grid.devices);
-    struct transfers *transfers = transfers_create(evaluations[0].module);
+    struct transfers *transfers = transfers_create();
+    for (int d = 0; d < count; d++) {
+        if (d == 0 || evaluations[d].module != evaluations[d - 1].module) {
+            transfers_add_module(transfers, evaluations[d].module);
+        }
+    }
     int started = 0;
     pthread_mutex_lock(&grid.mutex);
     grid.running = -1;
@@ -512,7 +530,7 @@ bool grid_run(int replicas, int partitions, struct evaluation *evaluations,
                                   .number = started,
                                   .evaluation = &evaluations[started],
                                   .arguments = arguments[started],
-                                  .argument_count = argument_count};
+                                  .argument_count = argument_counts[started]};
         pthread_cond_init(&device->turn, NULL);
         if (pthread_create(&device->thread, NULL, device_main, device) != 0) {
             error_set(err, ERROR_RESOURCE_EXHAUSTED, "no thread for device %d of %d", started,

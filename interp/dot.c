@@ -11,7 +11,6 @@
 #include "hlo/floats.h"
 #include "interp/dot_internal.h"
 #include "interp/eval.h"
-#include "interp/poll.h"
 #include "interp/walk.h"
 
 /* --- dimensions --- */
@@ -373,14 +372,12 @@ static struct literal *evaluate_again(const struct instruction *instruction,
 struct literal *eval_dot(struct evaluation *evaluation, const struct instruction *instruction,
                          struct operands *operands, struct error *err)
 {
-    struct poll poll;
-    poll_begin(&poll, &evaluation->options);
     struct literal *result =
         evaluate(instruction, operands->values[0], operands->values[1], instruction->shape,
                  evaluation->options.fidelity == FIDELITY_LITERAL, err);
     bool ok = result != NULL &&
               contract_spread(instruction, operands->values, evaluate_again, result, err);
-    if (!poll_end(&poll, err) || !ok) {
+    if (!ok) {
         literal_release(result);
         return NULL;
     }

@@ -14,7 +14,6 @@
 #include "hlo/base/error.h"
 #include "interp/dot_internal.h"
 #include "interp/eval.h"
-#include "interp/poll.h"
 
 struct ragged {
     const struct instruction *instruction;
@@ -278,14 +277,11 @@ struct literal *eval_ragged_dot(struct evaluation *evaluation,
         .result = literal_zero(instruction->shape, err),
     };
     bool ok = lhs != NULL && rhs != NULL && ragged.result != NULL;
-    struct poll poll;
-    poll_begin(&poll, &evaluation->options);
     if (ok) {
         ok = has(ragged.lhs_contracting, ragged.ragged_dim) ? evaluate_contracting(&ragged, err)
              : has(ragged.lhs_batch, ragged.ragged_dim)     ? evaluate_batch(&ragged, err)
                                                             : evaluate_free(&ragged, err);
     }
-    ok = poll_end(&poll, err) && ok;
     literal_release(lhs);
     literal_release(rhs);
     if (!ok) {

@@ -13,7 +13,6 @@
 #include "interp/dot_internal.h"
 #include "interp/double_double.h"
 #include "interp/eval.h"
-#include "interp/poll.h"
 
 /* What a scaled element becomes: doubles along a new last dimension, which is contracted too. */
 enum form {
@@ -131,7 +130,6 @@ struct literal *eval_scaled_dot(struct evaluation *evaluation,
                                    attr_ints(instruction, ATTR_RHS_CONTRACTING_DIMS)};
     struct literal **values = operands->values, *factors[2] = {0};
     struct dot_side sides[2] = {0};
-    struct poll poll;
     struct literal *result = literal_create(instruction->shape, err);
     bool in_order = evaluation->options.fidelity == FIDELITY_LITERAL;
     bool ok = result != NULL && scale_fits(values[0]->shape, values[2]->shape, err) &&
@@ -153,14 +151,12 @@ struct literal *eval_scaled_dot(struct evaluation *evaluation,
         ok = factors[i] != NULL &&
              dot_side_init(&sides[i], factors[i], &batch, &free, &contracting, err);
     }
-    poll_begin(&poll, &evaluation->options);
     if (ok && form == PAIRS) {
         scaled_dot_exactly(instruction->shape->type, &sides[0], &sides[1], literal_data(result));
     } else if (ok) {
         ok = dot_multiply(instruction->shape->type, in_order, &sides[0], &sides[1],
                           literal_data(result), err);
     }
-    ok = poll_end(&poll, err) && ok;
     for (int i = 0; i < 2; i++) {
         dot_side_finish(&sides[i]);
         literal_release(factors[i]);

@@ -9,6 +9,7 @@
 #include "interp/dynamic.h"
 #include "interp/noise.h"
 #include "interp/plan.h"
+#include "interp/poll.h"
 #include "interp/span.h"
 #include "interp/transfers.h"
 
@@ -238,8 +239,11 @@ static struct literal *run_work(struct evaluation *evaluation, const struct step
         span_begin(evaluation, &span, step->instruction, cluster ? cluster_size(step->cluster) : 1,
                    operands);
     }
+    struct poll poll;
+    poll_begin(&poll, &evaluation->options);
     struct literal *value = cluster ? cluster_run(step->cluster, evaluation, operands, err)
                                     : run_op(evaluation, step, operands, err);
+    value = poll_end(&poll, value, err);
     if (told) {
         span_end(evaluation, &span);
     }
@@ -461,15 +465,13 @@ struct literal *interp_evaluate(const struct module *module, struct literal *con
     return result;
 }
 
-bool interp_evaluate_devices(const struct module *module, int device_count,
-                             struct literal *const *const *arguments, int argument_count,
-                             struct literal **results, const struct interp_options *options,
-                             struct error *err)
+/* Replicas and partitions of 0 stand for 1. */
+static bool evaluate_grid(int replicas, int partitions, bool mixed,
+                          const struct module *const *programs, int device_count,
+                          struct literal *const *const *arguments, const int *argument_counts,
+                          struct literal **results, const struct interp_options *options,
+                          struct error *err)
 {
-    int replicas = options != NULL ? options->replica_count : 0;
-    int partitions = options != NULL ? options->partition_count : 0;
-    replicas = replicas > 0 ? replicas : (int)module->config.replica_count;
-    partitions = partitions > 0 ? partitions : (int)module->config.partition_count;
     replicas = replicas > 0 ? replicas : 1;
     partitions = partitions > 0 ? partitions : 1;
     if ((int64_t)replicas * partitions != device_count) {
@@ -479,12 +481,13 @@ bool interp_evaluate_devices(const struct module *module, int device_count,
     }
     struct evaluation *evaluations = memory_zalloc((size_t)device_count * sizeof *evaluations);
     for (int d = 0; d < device_count; d++) {
-        start(&evaluations[d], module, options);
+        start(&evaluations[d], programs[d], options);
         evaluations[d].replica = d / partitions;
         evaluations[d].partition = d % partitions;
         results[d] = NULL;
     }
-    bool ok = grid_run(replicas, partitions, evaluations, arguments, argument_count, results, err);
+    bool ok = grid_run(replicas, partitions, mixed, evaluations, arguments, argument_counts,
+                       results, err);
     for (int d = 0; d < device_count; d++) {
         plans_destroy(evaluations[d].plans);
         if (!ok) {
@@ -494,6 +497,43 @@ bool interp_evaluate_devices(const struct module *module, int device_count,
     }
     free(evaluations);
     return ok;
+}
+
+bool interp_evaluate_devices(const struct module *module, int device_count,
+                             struct literal *const *const *arguments, int argument_count,
+                             struct literal **results, const struct interp_options *options,
+                             struct error *err)
+{
+    int replicas = options != NULL ? options->replica_count : 0;
+    int partitions = options != NULL ? options->partition_count : 0;
+    replicas = replicas > 0 ? replicas : (int)module->config.replica_count;
+    partitions = partitions > 0 ? partitions : (int)module->config.partition_count;
+    size_t count = device_count > 0 ? (size_t)device_count : 1;
+    const struct module **programs = memory_alloc(count * sizeof *programs);
+    int *argument_counts = memory_alloc(count * sizeof *argument_counts);
+    for (int d = 0; d < device_count; d++) {
+        programs[d] = module;
+        argument_counts[d] = argument_count;
+    }
+    bool ok = evaluate_grid(replicas, partitions, false, programs, device_count, arguments,
+                            argument_counts, results, options, err);
+    free(programs);
+    free(argument_counts);
+    return ok;
+}
+
+bool interp_evaluate_programs(const struct module *const *programs, int device_count,
+                              struct literal *const *const *arguments, const int *argument_counts,
+                              struct literal **results, const struct interp_options *options,
+                              struct error *err)
+{
+    int replicas = options != NULL ? options->replica_count : 0;
+    int partitions = options != NULL ? options->partition_count : 0;
+    if (replicas <= 0 && partitions <= 0) {
+        replicas = device_count;
+    }
+    return evaluate_grid(replicas, partitions, true, programs, device_count, arguments,
+                         argument_counts, results, options, err);
 }
 
 struct literal *interp_evaluate_instruction(const struct instruction *instruction,
@@ -519,7 +559,9 @@ struct literal *interp_evaluate_instruction(const struct instruction *instructio
     fenv_t environment;
     fegetenv(&environment);
     fesetenv(FE_DFL_ENV);
-    struct literal *result = run_op(&evaluation, &step, &borrowed, err);
+    struct poll poll;
+    poll_begin(&poll, &evaluation.options);
+    struct literal *result = poll_end(&poll, run_op(&evaluation, &step, &borrowed, err), err);
     fesetenv(&environment);
     if (result == NULL) {
         eval_blame(&evaluation, instruction, err);

@@ -11,6 +11,7 @@
 #include "hlo/floats.h"
 #include "hlo/vector.h"
 #include "interp/exact_sum_kernels.h"
+#include "interp/poll.h"
 
 enum {
     STRIP = 512,              /* doubles converted at a time */
@@ -120,7 +121,7 @@ static double long_sum(enum type type, double init, enum type source, const void
     exact_accumulator_init(&accumulator);
     exact_accumulator_add(&accumulator, init);
     double terms[STRIP];
-    for (int64_t i = 0; i < count; i += STRIP) {
+    for (int64_t i = 0; i < count && (i % PIECE != 0 || !poll_now()); i += STRIP) {
         const int64_t size = count - i < STRIP ? count - i : STRIP;
         load(source, in, i * stride, stride, terms, size);
         for (int64_t k = 0; k < size; k++) {
@@ -165,8 +166,8 @@ double exact_sum_typed(enum type type, double init, enum type source, const void
         const int64_t pieces = (count + PIECE - 1) / PIECE;
         struct pieces context = {source, in, stride, count,
                                  memory_alloc((size_t)pieces * sizeof(struct exact_partial))};
-        pool_for(pieces, 1, sum_pieces, &context);
-        for (int64_t i = 0; i < pieces; i++) {
+        const bool all = poll_for(pieces, 1, sum_pieces, &context);
+        for (int64_t i = 0; i < pieces && all; i++) {
             exact_partial_merge(&sum, &context.partials[i]);
         }
         free(context.partials);
@@ -250,6 +251,8 @@ static void reduce_singles(void *context, int64_t begin, int64_t end)
     }
 }
 
+enum { ROWS_BETWEEN = 1024 }; /* questions whether to stop */
+
 /* A strip of neighbouring sums, row after row. */
 static void reduce_strips(void *context, int64_t begin, int64_t end)
 {
@@ -262,7 +265,7 @@ static void reduce_strips(void *context, int64_t begin, int64_t end)
         unsigned char open[STRIP];
         struct exact_sums sums;
         exact_sums_init(&sums, memory, size, r->init);
-        for (int64_t t = 0; t < r->terms; t++) {
+        for (int64_t t = 0; t < r->terms && (t % ROWS_BETWEEN != 0 || !poll_now()); t++) {
             load(r->source, r->in, start + t * r->inner, 1, terms, size);
             exact_sums_add(&sums, 0, terms, size, 1);
         }
@@ -295,5 +298,5 @@ void exact_sum_reduce(enum type type, double init, enum type source, const void 
         (singles ? reduce_singles : reduce_strips)(&reduction, 0, 1); /* may split the terms */
         return;
     }
-    pool_for(items, grain, singles ? reduce_singles : reduce_strips, &reduction);
+    poll_for(items, grain, singles ? reduce_singles : reduce_strips, &reduction);
 }

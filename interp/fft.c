@@ -310,6 +310,7 @@ static bool sizes_fit(const struct shape *in, const struct shape *out, struct in
 struct literal *eval_fft(struct evaluation *evaluation, const struct instruction *instruction,
                          struct operands *operands, struct error *err)
 {
+    (void)evaluation;
     const struct literal *operand = operands->values[0];
     struct ints lengths = attr_ints(instruction, ATTR_FFT_LENGTH);
     int64_t type = attr_int(instruction, ATTR_FFT_TYPE, FFT_FFT);
@@ -326,14 +327,13 @@ struct literal *eval_fft(struct evaluation *evaluation, const struct instruction
         memset(literal_data(result), 0, (size_t)shape_bytes(result->shape));
         return result;
     }
-    struct poll poll;
     struct fft fft = {
         .operand = operand,
         .result = result,
         .rank = lengths.count,
         .type = (int)type,
         .transforms = 1,
-        .poll = &poll,
+        .poll = poll_current(),
     };
     for (int d = 0; d < lengths.count; d++) {
         fft.lengths[d] = lengths.values[d];
@@ -343,10 +343,8 @@ struct literal *eval_fft(struct evaluation *evaluation, const struct instruction
     }
     fft.in_count = literal_elements(operand) / fft.transforms;
     fft.out_count = literal_elements(result) / fft.transforms;
-    poll_begin(&poll, &evaluation->options);
     bool ok = fft_field_init(&fft.in, operand->shape, err);
     ok = ok && fft_field_init(&fft.out, result->shape, err) && run(&fft, err);
-    ok = poll_end(&poll, err) && ok;
     fft_field_finish(&fft.in);
     fft_field_finish(&fft.out);
     free(fft.exponents);

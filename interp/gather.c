@@ -10,6 +10,7 @@
 
 #include "hlo/base/pool.h"
 #include "interp/eval.h"
+#include "interp/poll.h"
 #include "interp/walk.h"
 
 struct gather {
@@ -213,7 +214,7 @@ struct literal *eval_gather(struct evaluation *evaluation, const struct instruct
         return gather.result;
     }
     enum { WORK = 16 << 10 }; /* bytes worth a thread */
-    pool_for(gather.batches, WORK / (gather.window.points * gather.bytes + 8), gather_batches,
+    poll_for(gather.batches, WORK / (gather.window.points * gather.bytes + 8), gather_batches,
              &gather);
     if (!gather_marks(&gather, err)) {
         literal_release(gather.result);

@@ -99,6 +99,16 @@ bool interp_evaluate_devices(const struct module *module, int device_count,
                              struct literal **results, const struct interp_options *options,
                              struct error *err);
 
+/* A program of its own on every device: programs[device] with its own arguments, argument_counts
+ * [device] of them. Devices are numbered as above; the grid is that of the options, or one replica
+ * for each device. Collectives meet when they are on the same channel, or none, and name the same
+ * devices. Without a hook for it, what a device sends to the host on a channel is what another
+ * receives from the host there, in order. Programs may be the same. */
+bool interp_evaluate_programs(const struct module *const *programs, int device_count,
+                              struct literal *const *const *arguments, const int *argument_counts,
+                              struct literal **results, const struct interp_options *options,
+                              struct error *err);
+
 /* One instruction alone on given operand values (isolation). */
 struct literal *interp_evaluate_instruction(const struct instruction *instruction,
                                             struct literal *const *operands,

@@ -73,6 +73,7 @@ int lane_bytes(enum lane lane)
     static const uint8_t bytes[LANE_COUNT] = {
 #define LANE(id, c_type, wide, class, bytes) [LANE_##id] = bytes,
 #include "interp/lanes.def"
+#include "interp/poll.h"
         [LANE_COMPLEX] = 16,
     };
     return bytes[lane];
@@ -385,5 +386,5 @@ void lane_map(const struct lane_step *step, const struct lane_array *in, void *o
             }
         }
     }
-    pool_for(count, 16 * LANE_STRIP, map_range, &job);
+    poll_for(count, 16 * LANE_STRIP, map_range, &job);
 }

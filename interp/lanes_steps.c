@@ -3,6 +3,7 @@
 #include "hlo/module.h"
 #include "interp/exact.h"
 #include "interp/lanes_internal.h"
+#include "interp/special.h"
 
 /* A step of one operand type; the caller chooses the function. */
 static void step_init(struct lane_step *step, int operand_count, enum type type, enum type result)
@@ -354,6 +355,8 @@ bool lane_instruction(const struct instruction *instruction, struct lane_step *s
     case OP_REDUCE_PRECISION:
         return lane_reduce_precision(result, (int)attr_int(instruction, ATTR_EXPONENT_BITS, 0),
                                      (int)attr_int(instruction, ATTR_MANTISSA_BITS, 0), step);
+    case OP_CALL:
+        return special_call_step(instruction, step);
     case OP_STOCHASTIC_CONVERT:
         return lane_stochastic_convert(operand, instruction->operands[1]->shape->type, result,
                                        step);

@@ -371,6 +371,7 @@ static void factorize_matrices(void *context, int64_t begin, int64_t end)
 struct literal *eval_cholesky(struct evaluation *evaluation, const struct instruction *instruction,
                               struct operands *operands, struct error *err)
 {
+    (void)evaluation;
     const struct literal *operand = operands->values[0];
     if (!linalg_is_supported(operand->shape)) {
         error_set(err, ERROR_UNIMPLEMENTED, "cholesky of %s", shape_text(operand->shape));
@@ -378,7 +379,6 @@ struct literal *eval_cholesky(struct evaluation *evaluation, const struct instru
     }
     int64_t n = operand->shape->dimensions[operand->shape->rank - 1];
     int64_t matrices = n > 0 ? literal_elements(operand) / (n * n) : 0;
-    struct poll poll;
     struct factorization factorization = {
         .operand = operand,
         .result = literal_create(instruction->shape, err),
@@ -386,15 +386,14 @@ struct literal *eval_cholesky(struct evaluation *evaluation, const struct instru
         .lower = attr_bool(instruction, ATTR_LOWER, false),
         .complex = type_is_complex(operand->shape->type),
         .loops = double_double_loops_choose(),
-        .poll = &poll,
+        .poll = poll_current(),
         .broken = calloc((size_t)matrices + 1, 1),
     };
     bool ok = factorization.result != NULL && factorization.broken != NULL;
-    poll_begin(&poll, &evaluation->options);
     if (ok) {
         pool_for(matrices, 1, factorize_matrices, &factorization);
     }
-    ok = poll_end(&poll, err) && ok && !factorization.failed;
+    ok = ok && !factorization.failed;
     for (int64_t i = 0; ok && i < matrices * n * n; i++) {
         if (factorization.broken[i / (n * n)]) {
             literal_mark_unspecified(factorization.result, i);

@@ -258,6 +258,7 @@ struct literal *eval_triangular_solve(struct evaluation *evaluation,
                                       const struct instruction *instruction,
                                       struct operands *operands, struct error *err)
 {
+    (void)evaluation;
     const struct literal *a = operands->values[0], *b = operands->values[1];
     if (!linalg_is_supported(a->shape) || a->shape->type != b->shape->type || b->shape->rank < 2) {
         error_set(err, ERROR_UNIMPLEMENTED, "triangular-solve of %s and %s", shape_text(a->shape),
@@ -268,7 +269,6 @@ struct literal *eval_triangular_solve(struct evaluation *evaluation,
     bool turned = transpose == TRANSPOSE_YES || transpose == TRANSPOSE_ADJOINT;
     int64_t n = a->shape->dimensions[a->shape->rank - 1];
     int64_t matrices = n > 0 ? literal_elements(a) / (n * n) : 0;
-    struct poll poll;
     struct triangular triangular = {
         .a = a,
         .b = b,
@@ -280,7 +280,7 @@ struct literal *eval_triangular_solve(struct evaluation *evaluation,
         .conjugated = transpose == TRANSPOSE_ADJOINT,
         .complex = type_is_complex(a->shape->type),
         .loops = double_double_loops_choose(),
-        .poll = &poll,
+        .poll = poll_current(),
     };
     /* X * T = B is T^T * X^T = B^T. */
     triangular.transposed = turned == triangular.left;
@@ -288,22 +288,20 @@ struct literal *eval_triangular_solve(struct evaluation *evaluation,
     size_t area = (size_t)n * (size_t)n;
     double *memory = calloc(area * (triangular.complex ? 2 : 1) + (size_t)n + 1, sizeof *memory);
     triangular.failed = memory == NULL;
-    poll_begin(&poll, &evaluation->options);
     if (memory != NULL && triangular.result != NULL) {
         triangular.re = memory;
         triangular.im = memory + area;
         triangular.zeros = memory + area * (triangular.complex ? 2 : 1);
-        for (; triangular.matrix < matrices && !poll_stopped(&poll); triangular.matrix++) {
+        for (; triangular.matrix < matrices && !poll_stopped(triangular.poll); triangular.matrix++) {
             load_matrix(&triangular);
             pool_for(triangular.columns, 1 + 65536 / (n * n + 1), solve_columns, &triangular);
         }
     }
     free(memory);
-    bool ok = poll_end(&poll, err);
     if (triangular.failed) {
-        ok = error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for a triangular matrix");
+        error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for a triangular matrix");
     }
-    if (!ok || triangular.result == NULL) {
+    if (triangular.failed || triangular.result == NULL) {
         literal_release(triangular.result);
         return NULL;
     }

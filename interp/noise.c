@@ -4,6 +4,7 @@
 #include "hlo/literal.h"
 #include "hlo/module.h"
 #include "interp/interp.h"
+#include "interp/special.h"
 
 enum rounding {
     ROUNDS_NEVER,
@@ -104,6 +105,9 @@ bool noise_on_result(const struct instruction *instruction)
     case ROUNDS_CONVERT:
         return convert_rounds(instruction);
     default:
+        if (special_of_call(instruction) != SPECIAL_COUNT) {
+            return true;
+        }
         /* The magnitude and the unit vector of complex numbers are rounded, those of reals not. */
         return (instruction->opcode == OP_ABS || instruction->opcode == OP_SIGN) &&
                type_is_complex(instruction->operands[0]->shape->type);
@@ -115,11 +119,12 @@ bool noise_on_any_result(const struct instruction *instruction)
     switch (instruction->opcode) {
     case OP_TUPLE:
     case OP_GET_TUPLE_ELEMENT:
-    case OP_CALL:
     case OP_FUSION:
     case OP_WHILE:
     case OP_CONDITIONAL:
         return false; /* what they hold has been seen */
+    case OP_CALL:
+        return special_of_call(instruction) != SPECIAL_COUNT;
     default:
         return true;
     }

@@ -6,6 +6,7 @@
 
 #include "hlo/floats.h"
 #include "interp/plan.h"
+#include "interp/poll.h"
 
 /* --- building --- */
 
@@ -490,14 +491,16 @@ enum reducer program_reducer(const struct program *program, int i)
     return program->reducers[i];
 }
 
-void program_for(const struct program *program, int64_t count, int64_t grain,
+bool program_for(const struct program *program, int64_t count, int64_t grain,
                  pool_function *function, void *context)
 {
     if (program->computation == NULL) {
-        pool_for(count, grain, function, context);
-    } else if (count > 0) {
+        return poll_for(count, grain, function, context);
+    }
+    if (count > 0) {
         function(context, 0, count);
     }
+    return true;
 }
 
 /* --- frames --- */

@@ -3,6 +3,7 @@
 
 #include "hlo/literal.h"
 #include "interp/program_internal.h"
+#include "interp/special.h"
 
 /* Calls nested deeper than this have no program (they would cost stack), nor has what grows beyond
  * so many values when its calls are dissolved. */
@@ -135,7 +136,8 @@ static bool build_instruction(struct program_builder *builder, const struct scop
 {
     const struct instruction *first =
         instruction->operand_count > 0 ? instruction->operands[0] : NULL;
-    switch (instruction->opcode) {
+    const bool special = special_of_call(instruction) != SPECIAL_COUNT;
+    switch (special ? OPCODE_COUNT : instruction->opcode) {
     case OP_CONSTANT:
         return build_constant(builder, instruction->literal, values);
     case OP_TUPLE:

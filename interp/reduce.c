@@ -8,6 +8,7 @@
 #include "interp/elementwise.h"
 #include "interp/exact_sum.h"
 #include "interp/marks.h"
+#include "interp/poll.h"
 #include "interp/walk.h"
 
 /* --- views --- */
@@ -278,11 +279,11 @@ static bool fold(const struct lane_step *step, const struct reduce_view *view, c
         return fold_segments(step, view, init, out, err);
     }
     if (view->inner <= NARROW) {
-        pool_for(view->outer, 1 + 16384 / row, fold_rows, &job);
+        poll_for(view->outer, 1 + 16384 / row, fold_rows, &job);
     } else {
         int64_t block = job.native ? BLOCK : LANE_STRIP;
         job.blocks = (view->inner + block - 1) / block;
-        pool_for(view->outer * job.blocks, 1 + 16384 / (view->terms * block), fold_columns, &job);
+        poll_for(view->outer * job.blocks, 1 + 16384 / (view->terms * block), fold_columns, &job);
     }
     return true;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interp/poll.h"
 #include "interp/reduce.h"
 
 struct job {
@@ -95,7 +96,7 @@ static bool reduce_strip(struct job *job, struct program_frame *frame, char *kep
         for (int i = 0; i < job->count; i++) {
             load_terms(&strip, &job->views[i], t, frame, job->count + i);
         }
-        if (!program_run(frame, lanes)) {
+        if (!program_run(frame, lanes) || (t % 64 == 63 && poll_now())) {
             return false;
         }
         keep_results(job, frame, kept, lanes);

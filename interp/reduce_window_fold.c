@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interp/poll.h"
 #include "interp/windows.h"
 
 enum { LONG_WINDOW = 16 };
@@ -91,7 +92,7 @@ static void fold_short(const struct fold_job *job, const char *in, char *out, ch
     const struct window_axis *axis = job->axis;
     const int64_t inner = job->inner, bytes = job->bytes;
     fill(job, out, axis->out * inner);
-    for (int64_t k = 0; k < axis->size; k++) {
+    for (int64_t k = 0; k < axis->size && !poll_now(); k++) {
         int64_t first, last, step, at, at_step;
         window_axis_range(axis, k, &first, &last, &step, &at, &at_step);
         int64_t count = first < last ? (last - first + step - 1) / step : 0;
@@ -124,7 +125,7 @@ static void fold_long(const struct fold_job *job, const char *in, char *out, cha
         }
     }
     int64_t done = 0; /* window elements in result */
-    for (int64_t width = 1; width <= axis->size; width *= 2) {
+    for (int64_t width = 1; width <= axis->size && !poll_now(); width *= 2) {
         if ((axis->size & width) != 0) {
             int64_t shift = done * axis->dilation;
             if (shift < padded) {
@@ -225,7 +226,7 @@ static bool fold_axes(const struct windows *windows, struct fold_job *job, char 
             int64_t last = (axis->out - 1) * axis->stride + (axis->size - 1) * axis->dilation;
             job->padded = axis->size > LONG_WINDOW ? last + 1 : 0;
             int64_t work = axis->out * after * (axis->size < 16 ? axis->size : 16);
-            pool_for(outer, 1 + 16384 / (work > 0 ? work : 1), fold_range, job);
+            poll_for(outer, 1 + 16384 / (work > 0 ? work : 1), fold_range, job);
             free(made);
             made = to;
             job->in = to;

@@ -5,6 +5,7 @@
 
 #include "hlo/floats.h"
 #include "interp/exact_sum.h"
+#include "interp/poll.h"
 #include "interp/windows.h"
 
 struct sum_job {
@@ -27,6 +28,8 @@ struct sum_strip {
     unsigned char open[LANE_STRIP];
     double *loaded; /* the widest span of inputs under a strip */
 };
+
+enum { BETWEEN = 256 }; /* questions whether to stop: strips of terms, or windows that slide */
 
 /* The elements of the input that lie under a strip of outputs, at most. */
 static int64_t loaded_span(const struct window_axis *axis)
@@ -97,7 +100,8 @@ static void sum_strip(const struct sum_job *job, struct sum_strip *strip, int64_
     const struct window_axis *along = &windows->axes[windows->rank - 1];
     exact_sums_init(&strip->sums, strip->memory, end - begin, job->init);
     strip->sums.terms = windows->window_elements + 1;
-    for (int64_t w = 0; w < windows->window_elements / along->size; w++) {
+    const int64_t rows = windows->window_elements / along->size;
+    for (int64_t w = 0; w < rows && (w % BETWEEN != BETWEEN - 1 || !poll_now()); w++) {
         int64_t rest = w, at_line = 0;
         bool inside = true;
         for (int d = windows->rank - 2; d >= 0 && inside; d--) {
@@ -108,7 +112,8 @@ static void sum_strip(const struct sum_job *job, struct sum_strip *strip, int64_
             inside = at >= 0;
             at_line += at * axis->in_stride;
         }
-        for (int64_t k = 0; k < along->size && inside; k++) {
+        for (int64_t k = 0; k < along->size && inside && (k % BETWEEN != BETWEEN - 1 || !poll_now());
+             k++) {
             add_along(job, strip, at_line, k, begin, end);
         }
     }
@@ -257,11 +262,14 @@ static void slide_line(const struct sum_job *job, const struct window_axis *axis
     }
     struct slide slide;
     slide_begin(&slide, job->init);
-    for (int64_t j = 0; j < axis->out; j++) {
+    for (int64_t j = 0; j < axis->out && (j % BETWEEN != BETWEEN - 1 || !poll_now()); j++) {
         double sum;
         slide_to(&slide, axis, j, values);
         if (!slide_round(&slide, job->type, &sum)) {
             sum = slide_slowly(job, &slide, values);
+            if (poll_now()) {
+                return;
+            }
             /* What large terms have left behind as slack goes when the sum begins anew. */
             int64_t from = slide.from, to = slide.to;
             slide_begin(&slide, job->init);
@@ -314,13 +322,13 @@ bool reduce_window_sum(const struct windows *windows, enum type type, const void
     }
     if (axis >= 0) {
         int64_t lines = windows->out_elements / windows->axes[axis].out;
-        pool_for(lines, 1, slide_range, &job);
+        poll_for(lines, 1, slide_range, &job);
     } else {
         job.line = windows->axes[windows->rank - 1].out;
         job.pieces = (job.line + LANE_STRIP - 1) / LANE_STRIP;
         int64_t lines = windows->out_elements / job.line;
         int64_t work = windows->window_elements * (job.line < LANE_STRIP ? job.line : LANE_STRIP);
-        pool_for(lines * job.pieces, 1 + 8192 / work, sum_range, &job);
+        poll_for(lines * job.pieces, 1 + 8192 / work, sum_range, &job);
     }
     return !job.failed || error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for window sums");
 }

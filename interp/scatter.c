@@ -5,6 +5,7 @@
 
 #include "interp/elementwise.h"
 #include "interp/marks.h"
+#include "interp/poll.h"
 #include "interp/reduce.h"
 #include "interp/scatter_plan.h"
 #include "interp/walk.h"
@@ -134,6 +135,10 @@ static bool plan_create(struct scatter_plan *plan, const struct instruction *ins
         return false;
     }
     for (int64_t p = 0; p < places && window_elements > 0; p++) {
+        if (p % 65536 == 65535 && poll_now()) {
+            scatter_plan_finish(plan);
+            return false;
+        }
         set_place(&g, indices, plan, p);
     }
     set_window(&g, window, plan);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "interp/marks.h"
+#include "interp/poll.h"
 
 bool scatter_plan_create(struct scatter_plan *plan, int64_t places, int64_t window,
                          struct error *err)
@@ -31,6 +32,9 @@ int64_t scatter_next(const struct scatter_plan *plan, struct scatter_cursor *cur
                      int64_t *targets, int64_t *sources)
 {
     int64_t count = 0;
+    if (++cursor->calls % 64 == 0 && poll_now()) {
+        return 0;
+    }
     while (count < most && cursor->s < plan->places && plan->window > 0) {
         int64_t start = plan->start[cursor->s], update_start = plan->update_start[cursor->s];
         int64_t last = cursor->w + most - count;

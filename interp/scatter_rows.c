@@ -4,6 +4,7 @@
 
 #include "hlo/base/pool.h"
 #include "interp/exact_sum.h"
+#include "interp/poll.h"
 #include "interp/scatter_plan.h"
 
 /* Windows shorter than this are not worth it. */
@@ -29,7 +30,7 @@ void scatter_rows(const struct scatter_plan *plan, const struct lane_step *step,
                   struct literal *result, const struct literal *updates)
 {
     const int64_t bytes = type_bytes(result->shape->type);
-    for (int64_t s = 0; s < plan->places; s++) {
+    for (int64_t s = 0; s < plan->places && (s % 1024 != 1023 || !poll_now()); s++) {
         if (plan->start[s] < 0) {
             continue;
         }
@@ -154,7 +155,7 @@ bool scatter_sum_rows(const struct scatter_plan *plan, struct literal *result,
                                .from = literal_data(updates),
                                .places = places,
                                .count = count};
-        pool_for(count, 1 + 4096 / plan->window, sum_range, &job);
+        poll_for(count, 1 + 4096 / plan->window, sum_range, &job);
         ok = !job.failed || error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for a scatter");
         *done = true;
     }

@@ -8,6 +8,7 @@
 #include "hlo/base/pool.h"
 #include "hlo/floats.h"
 #include "interp/exact_sum.h"
+#include "interp/poll.h"
 #include "interp/scatter_plan.h"
 
 struct contribution {
@@ -177,7 +178,7 @@ static bool add_several(const struct scatter_plan *plan, const uint8_t *hits, in
                           .sorted = list,
                           .count = kept};
     if (ok) {
-        pool_for(kept, 1024, sum_groups, &job);
+        poll_for(kept, 1024, sum_groups, &job);
     }
     free(list);
     return ok && !job.failed;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "interp/marks.h"
+#include "interp/poll.h"
 #include "interp/reduce.h"
 #include "interp/scatter_plan.h"
 #include "interp/windows.h"
@@ -33,6 +34,9 @@ static bool select_strip(const struct select_job *job, struct program_frame *fra
         }
         lane_gather(type, literal_data(job->operand), offsets, program_input(frame, 1), lanes);
         if (!program_run(frame, lanes)) {
+            return false;
+        }
+        if (w % 64 == 63 && poll_now()) {
             return false;
         }
         const uint8_t *keeps = program_output(frame, 0);
@@ -95,13 +99,14 @@ static struct literal *run(const struct instruction *instruction, enum fidelity 
                (size_t)bytes);
     }
     struct select_job job = {select, &windows, operand, plan.start, false, err};
-    program_for(select, windows.out_elements, LANE_STRIP, select_range, &job);
+    bool whole = program_for(select, windows.out_elements, LANE_STRIP, select_range, &job);
     plan.offset[0] = 0;
     plan.update_offset[0] = 0;
     for (int64_t s = 0; s < plan.places; s++) {
         plan.update_start[s] = s;
     }
-    bool ok = !job.failed || error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for windows");
+    bool ok = (whole && !job.failed) ||
+              error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for windows");
     ok = ok && scatter_apply(&plan, scatter, true, fidelity, &result, &source, 1, err);
     scatter_plan_finish(&plan);
     if (!ok) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interp/poll.h"
 #include "interp/sort.h"
 
 /* One merge under way: two sorted runs of a line, [left, left_end) and [left_end, right_end) at
@@ -18,6 +19,7 @@ struct sorter {
     int64_t *into;
     struct merge merges[LANE_STRIP];
     int64_t active;
+    uint64_t steps;
 };
 
 /* Puts element offsets of one side into its inputs. */
@@ -46,6 +48,9 @@ static bool advance(struct sorter *sorter)
     load_side(sorter, rights, 0);
     load_side(sorter, lefts, 1);
     if (!program_run(sorter->frame, sorter->active)) {
+        return false;
+    }
+    if (++sorter->steps % 64 == 0 && poll_now()) {
         return false;
     }
     const uint8_t *right_first = program_output(sorter->frame, 0);

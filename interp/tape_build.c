@@ -5,6 +5,7 @@
 #include "hlo/literal.h"
 #include "interp/mixed.h"
 #include "interp/plan.h"
+#include "interp/special.h"
 #include "interp/tape_internal.h"
 
 /* Calls nested deeper than this cost stack, and more steps (computations entered count as one) or
@@ -477,6 +478,10 @@ static bool build_instruction(struct builder *builder, const struct scope *scope
     }
     case OP_CALL:
     case OP_FUSION: {
+        if (special_of_call(instruction) != SPECIAL_COUNT) {
+            build_step(builder, scope, instruction, values);
+            return true;
+        }
         int count;
         int *operands = gather_operands(builder, scope, instruction, &count);
         builder->depth++;

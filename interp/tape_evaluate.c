@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "hlo/literal.h"
+#include "interp/poll.h"
 #include "interp/tape_internal.h"
 
 bool tape_cancelled(const struct tape_run *run)
@@ -257,7 +258,9 @@ bool tape_evaluate(const struct tape_run *run, const struct tape_step *step)
         box(run, step, &boxes, k, operand->shape, &at);
     }
     struct operands operands = {count, values, boxes.dying};
-    struct literal *result = evaluate(run, step, &operands);
+    struct poll poll;
+    poll_begin(&poll, &run->evaluation->options);
+    struct literal *result = poll_end(&poll, evaluate(run, step, &operands), run->err);
     at = 0;
     if (result != NULL) {
         unpack(run, result, step->results, &at);

@@ -6,6 +6,7 @@
 
 #include "hlo/base/pool.h"
 #include "interp/marks.h"
+#include "interp/poll.h"
 #include "interp/sort.h"
 
 struct job {
@@ -171,7 +172,7 @@ struct literal *eval_topk(struct evaluation *evaluation, const struct instructio
                                 .descending = attr_bool(instruction, ATTR_LARGEST, true),
                                 .total = true};
     int64_t lines = job.n > 0 ? literal_elements(operand) / job.n : 0;
-    pool_for(job.k > 0 ? lines : 0, 1 + 8192 / (job.n + 1), topk_range, &job);
+    poll_for(job.k > 0 ? lines : 0, 1 + 8192 / (job.n + 1), topk_range, &job);
     if (job.failed) {
         error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for topk");
         literal_release(result);

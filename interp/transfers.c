@@ -7,6 +7,11 @@
  * count as one, since XLA's GPU runtime minds the devices alone and XLA makes modules that send on
  * one channel and receive on another. A device that is no source sends nothing, one that is no
  * target receives zeros. Without the attribute a device sends to itself.
+ *
+ * With the host it is the options' hooks that send and receive. Where the devices have programs of
+ * their own and there are no hooks, the host passes on what it is sent: the n-th send to it on a
+ * channel meets the n-th recv from it, whatever devices they are on, as in StableHLO's interpreter
+ * (stablehlo/reference/ProcessGrid.cpp).
  * Sources: xla/backends/gpu/runtime/p2p_thunk_common.cc, recv_thunk.cc,
  * xla/backends/gpu/tests/collective_pipeline_parallelism_test.cc.
  *
@@ -17,6 +22,7 @@
 #include "interp/transfers.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,14 +42,17 @@ struct ticket {
 
 struct transfer {
     long long channel;
-    int source, target;
+    int source, target;   /* ANY_DEVICE: through the host */
+    int receiver;         /* the device of the recv, once awaited */
     bool sent, awaited;   /* send and recv have been evaluated */
     struct literal *data; /* once sent, until it is received */
     int halves;           /* done operations that are still to come */
     struct transfer *next;
 };
 
-/* What the module does on a channel, and in place of channels on which it does not both. */
+enum { ANY_DEVICE = -1 };
+
+/* What the modules do on a channel, and in place of channels on which they do not both. */
 enum { USE_SENDS = 1, USE_RECEIVES = 2, USE_BOTH = 3 };
 #define CHANNEL_SHARED (-2)
 
@@ -68,7 +77,15 @@ static bool is_host_transfer(const struct instruction *instruction)
     return attr_bool(instruction, ATTR_IS_HOST_TRANSFER, false);
 }
 
-static void find_uses(struct transfers *transfers, const struct module *module)
+struct transfers *transfers_create(void)
+{
+    struct transfers *transfers = memory_zalloc(sizeof *transfers);
+    transfers->last = &transfers->first;
+    map_init(&transfers->uses);
+    return transfers;
+}
+
+void transfers_add_module(struct transfers *transfers, const struct module *module)
 {
     for (int c = 0; c < module->count; c++) {
         const struct computation *computation = module->computations[c];
@@ -85,15 +102,6 @@ static void find_uses(struct transfers *transfers, const struct module *module)
             map_put_int(&transfers->uses, (uint64_t)(channel + 1), &use_values[use]);
         }
     }
-}
-
-struct transfers *transfers_create(const struct module *module)
-{
-    struct transfers *transfers = memory_zalloc(sizeof *transfers);
-    transfers->last = &transfers->first;
-    map_init(&transfers->uses);
-    find_uses(transfers, module);
-    return transfers;
 }
 
 void transfers_destroy(struct transfers *transfers)
@@ -183,7 +191,8 @@ static bool find_peer(const struct evaluation *evaluation, const struct instruct
 static struct transfers *transfers_of(struct evaluation *evaluation)
 {
     if (evaluation->transfers == NULL) {
-        evaluation->transfers = transfers_create(evaluation->module);
+        evaluation->transfers = transfers_create();
+        transfers_add_module(evaluation->transfers, evaluation->module);
     }
     return evaluation->transfers;
 }
@@ -192,7 +201,8 @@ static struct transfers *transfers_of(struct evaluation *evaluation)
 static struct transfer *announce(struct transfers *transfers, long long channel, int source,
                                  int target, enum side side)
 {
-    if (channel_use(transfers, channel) != USE_BOTH) {
+    bool is_host = source == ANY_DEVICE;
+    if (!is_host && channel_use(transfers, channel) != USE_BOTH) {
         channel = CHANNEL_SHARED;
     }
     struct transfer *transfer = transfers->first;
@@ -203,8 +213,9 @@ static struct transfer *announce(struct transfers *transfers, long long channel,
     }
     if (transfer == NULL) {
         transfer = memory_zalloc(sizeof *transfer);
-        *transfer =
-            (struct transfer){.channel = channel, .source = source, .target = target, .halves = 2};
+        /* What is sent to the host is not waited for. */
+        *transfer = (struct transfer){
+            .channel = channel, .source = source, .target = target, .halves = is_host ? 1 : 2};
         *transfers->last = transfer;
         transfers->last = &transfer->next;
     }
@@ -279,9 +290,12 @@ static struct literal *redeem(struct evaluation *evaluation, const struct instru
     const struct literal *data = receives ? transfer->data : start->elements[0];
     struct literal *result = NULL;
     if (!shape_compatible(data->shape, start->elements[0]->shape)) {
-        error_set(err, ERROR_INVALID_ARGUMENT, "%s wants %s, but device %d sends %s",
-                  instruction->name, shape_text(start->elements[0]->shape), transfer->source,
-                  shape_text(data->shape));
+        char source[24] = "the host";
+        if (transfer->source != ANY_DEVICE) {
+            snprintf(source, sizeof source, "device %d", transfer->source);
+        }
+        error_set(err, ERROR_INVALID_ARGUMENT, "%s wants %s, but %s sends %s", instruction->name,
+                  shape_text(start->elements[0]->shape), source, shape_text(data->shape));
     } else {
         result = literal_retain(data);
     }
@@ -328,11 +342,29 @@ static struct literal *start_result(const struct instruction *instruction,
     return literal_tuple_take(shape, elements);
 }
 
+/* Is it a transfer with a host that passes on what it is sent? */
+static bool host_passes_on(const struct evaluation *evaluation,
+                           const struct instruction *instruction, bool has_no_hook)
+{
+    return has_no_hook && is_host_transfer(instruction) && grid_is_mixed(evaluation);
+}
+
 struct literal *eval_send(struct evaluation *evaluation, const struct instruction *instruction,
                           struct operands *operands, struct error *err)
 {
     const struct interp_options *options = &evaluation->options;
     struct literal *data = operands->values[0];
+    if (host_passes_on(evaluation, instruction, options->host_send == NULL)) {
+        struct transfer *transfer =
+            announce(transfers_of(evaluation), collective_channel(instruction), ANY_DEVICE,
+                     ANY_DEVICE, SIDE_SOURCE);
+        transfer->sent = true;
+        transfer->data = literal_retain(data);
+        if (transfer->awaited) {
+            grid_wake(evaluation, transfer->receiver);
+        }
+        return start_result(instruction, literal_retain(data), 0, err);
+    }
     if (is_host_transfer(instruction)) {
         if (options->host_send != NULL &&
             !options->host_send(options->context, grid_device(evaluation), instruction, data,
@@ -358,6 +390,25 @@ struct literal *eval_send(struct evaluation *evaluation, const struct instructio
                         new_ticket(transfers, transfer, SIDE_SOURCE), err);
 }
 
+/* The result of a recv that has another side. Until it is done nobody may look at the data. */
+static struct literal *await(struct evaluation *evaluation, const struct instruction *instruction,
+                             int source, int target, struct error *err)
+{
+    struct transfers *transfers = transfers_of(evaluation);
+    struct transfer *transfer =
+        announce(transfers, collective_channel(instruction), source, target, SIDE_TARGET);
+    transfer->awaited = true;
+    transfer->receiver = grid_device(evaluation);
+    if (source >= 0) {
+        grid_wake(evaluation, source);
+    }
+    struct literal *data = literal_zero(instruction->shape->elements[0], err);
+    if (data != NULL) {
+        literal_mark_all_unspecified(data, err);
+    }
+    return start_result(instruction, data, new_ticket(transfers, transfer, SIDE_TARGET), err);
+}
+
 struct literal *eval_recv(struct evaluation *evaluation, const struct instruction *instruction,
                           struct operands *operands, struct error *err)
 {
@@ -367,6 +418,9 @@ struct literal *eval_recv(struct evaluation *evaluation, const struct instructio
     if (!shape_is_tuple(shape) || shape->count < 1) {
         error_set(err, ERROR_UNIMPLEMENTED, "recv of shape %s", shape_text(shape));
         return NULL;
+    }
+    if (host_passes_on(evaluation, instruction, options->host_receive == NULL)) {
+        return await(evaluation, instruction, ANY_DEVICE, ANY_DEVICE, err);
     }
     if (is_host_transfer(instruction)) {
         if (options->host_receive == NULL) {
@@ -387,20 +441,9 @@ struct literal *eval_recv(struct evaluation *evaluation, const struct instructio
     if (!find_peer(evaluation, instruction, SIDE_TARGET, &source, err)) {
         return NULL;
     }
-    struct transfers *transfers = transfers_of(evaluation);
-    struct transfer *transfer = NULL;
-    if (source >= 0) {
-        transfer = announce(transfers, collective_channel(instruction), source,
-                            grid_device(evaluation), SIDE_TARGET);
-        transfer->awaited = true;
-        grid_wake(evaluation, source);
-    }
-    /* Until it is done nobody may look at the data. */
-    struct literal *data = literal_zero(shape->elements[0], err);
-    if (data != NULL && transfer != NULL) {
-        literal_mark_all_unspecified(data, err);
-    }
-    return start_result(instruction, data, new_ticket(transfers, transfer, SIDE_TARGET), err);
+    return source >= 0 ? await(evaluation, instruction, source, grid_device(evaluation), err)
+                       : start_result(instruction, literal_zero(shape->elements[0], err),
+                                      new_ticket(transfers_of(evaluation), NULL, SIDE_TARGET), err);
 }
 
 struct literal *eval_send_done(struct evaluation *evaluation, const struct instruction *instruction,
@@ -421,9 +464,11 @@ struct literal *eval_recv_done(struct evaluation *evaluation, const struct instr
                                struct operands *operands, struct error *err)
 {
     const struct literal *start = operands->values[0];
-    struct literal *data = is_host_transfer(instruction)
-                               ? literal_retain(start->elements[0])
-                               : finish(evaluation, instruction, start, err);
+    bool no_hook = evaluation->options.host_receive == NULL;
+    bool is_there =
+        is_host_transfer(instruction) && !host_passes_on(evaluation, instruction, no_hook);
+    struct literal *data =
+        is_there ? literal_retain(start->elements[0]) : finish(evaluation, instruction, start, err);
     struct literal *elements[2] = {data, data != NULL ? literal_create(shape_token(), err) : NULL};
     if (elements[1] == NULL) {
         literal_release(data);

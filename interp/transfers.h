@@ -9,8 +9,10 @@ struct literal;
 struct module;
 struct transfers;
 
-/* One for all devices of a run: whoever holds the baton works with it. */
-struct transfers *transfers_create(const struct module *module);
+/* One for all devices of a run: whoever holds the baton works with it. It must hear of the modules
+ * that they evaluate. */
+struct transfers *transfers_create(void);
+void transfers_add_module(struct transfers *transfers, const struct module *module);
 void transfers_destroy(struct transfers *transfers); /* NULL is allowed */
 
 /* The value of an async-done with what its computation's recvs announced in it: an async-done is

@@ -8,6 +8,7 @@
 #include "hlo/base/error.h"
 #include "hlo/base/pool.h"
 #include "hlo/literal.h"
+#include "interp/poll.h"
 #include "interp/walk_kernels.h"
 
 enum {
@@ -250,7 +251,7 @@ static void copy(const struct walk *walk, void *destination, const void *source,
         return;
     }
     int64_t unit_bytes = walk->points * bytes / spread.unit_count;
-    pool_for(spread.unit_count, UNIT_BYTES / (unit_bytes > 0 ? unit_bytes : 1), spread_run,
+    poll_for(spread.unit_count, UNIT_BYTES / (unit_bytes > 0 ? unit_bytes : 1), spread_run,
              &spread);
 }
 
