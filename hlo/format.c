@@ -1,5 +1,5 @@
 /* Files of any format: what they are, and the modules and literals in them. */
-#include "hlo/format.h"
+#include "hlo/format_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "hlo/base/file.h"
 #include "hlo/base/text.h"
 #include "hlo/literal.h"
+#include "hlo/mlir/mlir_format.h"
 #include "hlo/module.h"
 #include "hlo/proto/literals.h"
 #include "hlo/text/text_format.h"
@@ -44,8 +45,11 @@ enum format format_of(const void *data, size_t size)
     if (size >= 6 && memcmp(data, "\x93NUMPY", 6) == 0) {
         return FORMAT_NPY;
     }
+    if (mlir_is_bytecode(data, size)) {
+        return FORMAT_MLIR_BYTECODE;
+    }
     if (is_text(data, size)) {
-        return FORMAT_TEXT;
+        return mlir_is_text(data, size) ? FORMAT_MLIR : FORMAT_TEXT;
     }
     for (enum proto_kind kind = PROTO_MODULE; kind <= PROTO_MODULE_WITH_CONFIG; kind++) {
         if (proto_looks_like(data, size, kind)) {
@@ -63,6 +67,8 @@ const char *format_text(enum format format)
     static const char *const texts[] = {
         [FORMAT_UNKNOWN] = "unknown",
         [FORMAT_TEXT] = "HLO text",
+        [FORMAT_MLIR] = "MLIR text",
+        [FORMAT_MLIR_BYTECODE] = "MLIR bytecode",
         [FORMAT_PROTO] = "module proto",
         [FORMAT_LITERAL] = "LiteralProto",
         [FORMAT_LITERALS] = "RunHloModuleLiterals",
@@ -71,117 +77,7 @@ const char *format_text(enum format format)
     return texts[format];
 }
 
-/* --- parts of a text --- */
-
-struct part {
-    const char *text;
-    size_t size;
-    int line; /* of its first line in the file */
-};
-
-/* The line at `at`, without blanks before and after; *next is where the next one begins. */
-static struct part line_at(const char *at, const char *end, const char **next)
-{
-    const char *stop = memchr(at, '\n', (size_t)(end - at));
-    *next = stop != NULL ? stop + 1 : end;
-    stop = stop != NULL ? stop : end;
-    while (at < stop && is_blank(*at)) {
-        at++;
-    }
-    while (stop > at && is_blank(stop[-1])) {
-        stop--;
-    }
-    return (struct part){at, (size_t)(stop - at), 0};
-}
-
-static bool starts_with(struct part line, const char *prefix)
-{
-    size_t size = strlen(prefix);
-    return line.size >= size && memcmp(line.text, prefix, size) == 0;
-}
-
-/* Nothing but blanks and comments to the end of the line? */
-static bool is_empty(struct part part)
-{
-    const char *end = part.text + part.size;
-    for (const char *at = part.text; at < end;) {
-        struct part line = line_at(at, end, &at);
-        if (line.size > 0 && !starts_with(line, "//")) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The pieces between "// -----" lines that are not empty; *separators counts the lines. */
-static struct part *split(const char *text, size_t size, int *count, int *separators)
-{
-    struct part *parts = NULL;
-    size_t capacity = 0;
-    const char *end = text + size, *begin = text;
-    int line_number = 1, first_line = 1;
-    *count = *separators = 0;
-    for (const char *at = text; at < end || begin < end;) {
-        const char *next = end;
-        bool is_separator = false;
-        if (at < end) {
-            is_separator = starts_with(line_at(at, end, &next), "// -----");
-        }
-        if (is_separator || at == end) {
-            struct part part = {begin, (size_t)(at - begin), first_line};
-            if (!is_empty(part)) {
-                parts = grow(parts, (size_t)*count, &capacity, sizeof *parts);
-                parts[(*count)++] = part;
-            }
-            begin = next;
-            first_line = line_number + 1;
-            *separators += is_separator;
-        }
-        at = next;
-        line_number++;
-    }
-    return parts;
-}
-
-/* The "//@" lines among the comments at the head of the part. */
-static char *read_header(struct part part)
-{
-    struct text header;
-    text_init(&header);
-    const char *end = part.text + part.size;
-    for (const char *at = part.text; at < end;) {
-        struct part line = line_at(at, end, &at);
-        if (line.size > 0 && !starts_with(line, "//")) {
-            break;
-        }
-        if (starts_with(line, "//@")) {
-            text_append_n(&header, line.text, line.size);
-            text_char(&header, '\n');
-        }
-    }
-    char *taken = text_take(&header);
-    text_finish(&header);
-    return taken;
-}
-
 /* --- modules --- */
-
-/* Puts a module, or why there is none, at the end of the file's list. */
-static struct loaded_module *add_module(struct loaded_file *file, struct module *module,
-                                        const struct error *err, const char *name, char *header)
-{
-    file->modules =
-        memory_realloc(file->modules, (size_t)(file->count + 1) * sizeof *file->modules);
-    struct loaded_module *loaded = &file->modules[file->count++];
-    *loaded = (struct loaded_module){.module = module, .header = header};
-    loaded->name = memory_strdup(name);
-    loaded->warnings = memory_strdup("");
-    if (module == NULL) {
-        loaded->error = memory_alloc(sizeof *loaded->error);
-        *loaded->error = *err;
-    }
-    return loaded;
-}
 
 static void load_text(const char *path, const char *text, size_t size, struct loaded_file *file)
 {
@@ -189,9 +85,9 @@ static void load_text(const char *path, const char *text, size_t size, struct lo
     struct error err = {0};
     struct module *module = text_read_module(text, size, path, 1, &err);
     int count, separators;
-    struct part *parts = split(text, size, &count, &separators);
+    struct part *parts = parts_split(text, size, &count, &separators);
     if (module != NULL || separators == 0 || count == 0) {
-        add_module(file, module, &err, path, read_header(whole));
+        file_add_module(file, module, &err, path, part_header(whole));
     } else {
         for (int i = 0; i < count; i++) {
             struct error why = {0};
@@ -199,7 +95,7 @@ static void load_text(const char *path, const char *text, size_t size, struct lo
             text_init(&name);
             text_printf(&name, "%s#%d", path, i);
             module = text_read_module(parts[i].text, parts[i].size, path, parts[i].line, &why);
-            add_module(file, module, &why, name.data, read_header(parts[i]));
+            file_add_module(file, module, &why, name.data, part_header(parts[i]));
             text_finish(&name);
         }
     }
@@ -213,7 +109,7 @@ static void load_proto(const char *path, const void *data, size_t size, struct l
     text_init(&warnings);
     struct literal_sets sets;
     struct module *module = proto_read_module(data, size, path, &warnings, &sets, &err);
-    struct loaded_module *loaded = add_module(file, module, &err, path, memory_strdup(""));
+    struct loaded_module *loaded = file_add_module(file, module, &err, path, memory_strdup(""));
     loaded->sets = sets;
     free(loaded->warnings);
     loaded->warnings = text_take(&warnings);
@@ -227,6 +123,10 @@ bool module_load_memory(const char *path, const char *data, size_t size, struct 
     switch (file->format) {
     case FORMAT_TEXT:
         load_text(path, data, size, file);
+        return true;
+    case FORMAT_MLIR:
+    case FORMAT_MLIR_BYTECODE:
+        load_mlir(path, data, size, file);
         return true;
     case FORMAT_PROTO:
         load_proto(path, data, size, file);
@@ -269,6 +169,10 @@ void loaded_file_finish(struct loaded_file *file)
         literal_sets_finish(&loaded->sets);
     }
     free(file->modules);
+    for (int i = 0; i < file->mlir_count; i++) {
+        mlir_file_destroy(file->mlir[i]);
+    }
+    free(file->mlir);
     *file = (struct loaded_file){0};
 }
 

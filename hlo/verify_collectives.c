@@ -141,8 +141,9 @@ static void check_groups(const struct instruction *instruction, enum group_mode 
         return;
     }
     int64_t wanted = mode == MODE_PARTITION ? config->partition_count : config->replica_count;
-    if (mode == MODE_FLATTENED) {
-        wanted *= config->partition_count;
+    if (mode == MODE_FLATTENED &&
+        __builtin_mul_overflow(wanted, config->partition_count, &wanted)) {
+        wanted = INT64_MAX;
     }
     if (wanted != 1 && total != wanted) { /* 1 is the default: nobody said how many there are */
         REPORT("%s: replica_groups hold %lld ids, but there are %lld", instruction->name,

@@ -12,6 +12,7 @@
 #include "tools/commands.h"
 #include "tools/modules.h"
 #include "tools/options.h"
+#include "tools/parts.h"
 
 enum target {
     TARGET_TEXT,
@@ -20,6 +21,7 @@ enum target {
     TARGET_MODULE,
     TARGET_HLO,
     TARGET_SNAPSHOT,
+    TARGET_MLIR,
     TARGET_LITERAL,
     TARGET_NPY,
     TARGET_NONE
@@ -38,6 +40,7 @@ static const struct {
     {"hlo-proto", ".hlo.pb", TARGET_HLO, "HloProto, as XLA dumps it"},
     {"module", ".pb", TARGET_MODULE, "HloModuleProto"},
     {"snapshot", NULL, TARGET_SNAPSHOT, "HloSnapshot (with the arguments of the input, if any)"},
+    {"mlir", ".mlir", TARGET_MLIR, "MLIR text in generic form: StableHLO"},
     {"npy", ".npy", TARGET_NPY, "NumPy array (from a literal)"},
     {"literal", ".lit", TARGET_LITERAL, "LiteralProto (from a literal)"},
 };
@@ -90,6 +93,23 @@ static void *module_bytes(const struct module *module, enum target target, size_
     return NULL;
 }
 
+/* What came as MLIR is printed as it was read, HLO is translated. */
+static void *mlir_bytes(const struct loaded_module *part, size_t *size, struct error *err)
+{
+    struct mlir_file *made = part->mlir == NULL ? mlir_export(part->module, err) : NULL;
+    const struct mlir_file *mlir = made != NULL ? made : part->mlir;
+    struct text text;
+    text_init(&text);
+    if (mlir != NULL) {
+        mlir_print(mlir, &text);
+    }
+    mlir_file_destroy(made);
+    *size = text.size;
+    char *data = mlir != NULL ? text_take(&text) : NULL;
+    text_finish(&text);
+    return data;
+}
+
 static void *literal_bytes(const struct literal *literal, enum target target, size_t *size,
                            struct error *err)
 {
@@ -116,7 +136,8 @@ static void *literal_bytes(const struct literal *literal, enum target target, si
 }
 
 /* Reads, converts, writes; false with *err. */
-static bool convert(const char *in, const char *out, enum target target, struct error *err)
+static bool convert(const char *in, const char *out, enum target target,
+                    const struct string_list *shapes, struct error *err)
 {
     size_t size;
     char *data = file_read(in, &size, err);
@@ -137,6 +158,11 @@ static bool convert(const char *in, const char *out, enum target target, struct 
             if (file.count != 1) {
                 error_set(err, ERROR_INVALID_ARGUMENT, "%s holds %d modules; convert takes one", in,
                           file.count);
+            } else if (target == TARGET_MLIR &&
+                       (file.modules[0].mlir != NULL || file.modules[0].module != NULL)) {
+                bytes = mlir_bytes(&file.modules[0], &written, err);
+            } else if (!part_refine(&file.modules[0], shapes, &(struct string_list){0}, err)) {
+                /* *err says why */
             } else if (file.modules[0].error != NULL) {
                 *err = *file.modules[0].error;
             } else {
@@ -154,10 +180,16 @@ static bool convert(const char *in, const char *out, enum target target, struct 
 int command_convert(int argc, char **argv)
 {
     const char *out = NULL, *to = NULL;
+    struct string_list shapes = {0};
     bool help = false;
     const struct option table[] = {
         {"output", 'o', OPTION_TEXT, &out, "OUT", "file to write (- = stdout)"},
         {"to", 't', OPTION_TEXT, &to, "FORMAT", "format; by default told by the ending of OUT"},
+        {"entry", 0, OPTION_TEXT, &load_options.entry, "NAME",
+         "the function to take of an MLIR file (default: main, or the only public one)"},
+        {"shapes", 0, OPTION_LIST, &shapes, "SHAPE",
+         "shape of an argument, one per argument in order, where a function of an MLIR file leaves "
+         "sizes open"},
         {"help", 'h', OPTION_FLAG, &help, NULL, "this text"},
         {0}};
     struct string_list paths = {0};
@@ -192,10 +224,11 @@ int command_convert(int argc, char **argv)
         return EXIT_USAGE;
     }
     struct error err = {0};
-    bool ok = convert(paths.items[0], out, target, &err);
+    bool ok = convert(paths.items[0], out, target, &shapes, &err);
     if (!ok) {
         print_error(&err);
     }
     string_list_finish(&paths);
+    string_list_finish(&shapes);
     return ok ? EXIT_AS_EXPECTED : EXIT_USAGE;
 }

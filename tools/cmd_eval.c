@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare/checks.h"
 #include "compare/devices.h"
 #include "backend/backend.h"
 #include "corpus/pairs.h"
@@ -20,6 +21,7 @@
 #include "tools/feeds.h"
 #include "tools/modules.h"
 #include "tools/options.h"
+#include "tools/parts.h"
 #include "tools/profile.h"
 #include "tools/progress.h"
 
@@ -31,7 +33,8 @@ struct eval_options {
     double timeout;
     size_t memory;
     struct string_list inputs, infeeds, received;
-    const char *outfeed, *sent, *trace;
+    struct string_list shapes;
+    const char *outfeed, *sent, *trace, *probes, *entry;
 };
 
 /* What the hooks of an evaluation look at. */
@@ -39,6 +42,7 @@ struct host {
     double deadline;                 /* 0 = none */
     struct feeds *feeds, *transfers; /* infeed and outfeed; recv and send */
     struct profile *profile;         /* or NULL */
+    struct checks checks;
 };
 
 static bool past_deadline(void *context)
@@ -83,6 +87,13 @@ static bool take_transfer(void *context, int device, const struct instruction *s
     (void)err;
     feeds_outfeed(host->transfers, device, value);
     return true;
+}
+
+static bool check(void *context, const struct instruction *call, struct literal *const *operands,
+                  int count, bool *holds, struct error *err)
+{
+    struct host *host = context;
+    return checks_hear(&host->checks, call, operands, count, holds, err);
 }
 
 /* What became of one module. */
@@ -167,9 +178,10 @@ static void run_part(const struct loaded_module *part, const struct arguments *a
                      const struct eval_options *options, const struct interp_options *interp,
                      struct evaluated *evaluated, struct error *err)
 {
-    const struct host *host = interp->context;
+    struct host *host = interp->context;
     for (int64_t i = 0; i < options->repeat; i++) {
         literal_release(evaluated->result);
+        checks_finish(&host->checks);
         feeds_rewind(host->feeds);
         feeds_rewind(host->transfers);
         double start = now_seconds();
@@ -210,6 +222,19 @@ static void check_part(const struct case_header *header, const struct pairs *pai
         }
     }
     text_finish(&picture);
+}
+
+/* What the program itself demanded. */
+static void check_checks(const struct checks *checks, const struct eval_options *options,
+                         struct evaluated *evaluated)
+{
+    struct error err = {0};
+    if (checks->failed > 0) {
+        set_problem(evaluated, EXIT_FINDINGS, checks->pictures->data);
+    }
+    if (options->probes != NULL && !probes_save(checks, options->probes, &err)) {
+        set_problem(evaluated, EXIT_INFRASTRUCTURE, err.message);
+    }
 }
 
 static void print_outputs(const struct literal *result, const struct eval_options *options)
@@ -305,8 +330,9 @@ static bool show_profile(const struct host *host, const char *name,
     return options->trace == NULL || profile_write_trace(host->profile, options->trace);
 }
 
-static int eval_part(const struct loaded_module *part, const char *source,
-                     const struct eval_options *options, json_t *report, size_t *rounded)
+static int eval_part(struct loaded_module *part, const char *source,
+                     const struct eval_options *options, json_t *report, size_t *rounded,
+                     struct checks *total)
 {
     struct evaluated evaluated = {.problem = strdup(""), .replicas = 1, .partitions = 1};
     struct host host = {0};
@@ -321,6 +347,7 @@ static int eval_part(const struct loaded_module *part, const char *source,
         .outfeed = options->outfeed != NULL ? take : NULL,
         .host_receive = options->received.count > 0 ? give_transfer : NULL,
         .host_send = take_transfer,
+        .on_check = check,
     };
     if (options->profile || options->trace != NULL) {
         host.profile = profile_create(options->trace != NULL);
@@ -329,9 +356,10 @@ static int eval_part(const struct loaded_module *part, const char *source,
     struct error err = {0};
     struct case_header header = {0};
     struct arguments arguments = {0};
-    if (part->error != NULL) {
+    bool ready = part_refine(part, &options->shapes, &options->inputs, &err);
+    if (ready && part->error != NULL) {
         err = *part->error;
-    } else if (case_header_read(part->header, part->name, &header, &err) &&
+    } else if (ready && case_header_read(part->header, part->name, &header, &err) &&
                choose_devices(part->module, options, &evaluated, &err) &&
                arguments_find(part, &header, &options->inputs, 0, &arguments, &err) &&
                (arguments.count > 0 ||
@@ -372,16 +400,21 @@ static int eval_part(const struct loaded_module *part, const char *source,
             (options->sent != NULL && !feeds_save(host.transfers, options->sent, &err))) {
             set_problem(&evaluated, EXIT_INFRASTRUCTURE, err.message);
         }
+        check_checks(&host.checks, options, &evaluated);
     }
     print_result(part, options, &evaluated);
     if (!show_profile(&host, part->name, options)) {
         evaluated.status = EXIT_INFRASTRUCTURE;
     }
-    json_array_append_new(report, json_pack("{s:s, s:i, s:s, s:f, s:s, s:I}", "module", part->name,
-                                            "status", evaluated.status, "problem",
+    json_array_append_new(report, json_pack("{s:s, s:i, s:s, s:f, s:s, s:I, s:I, s:I}", "module",
+                                            part->name, "status", evaluated.status, "problem",
                                             evaluated.problem, "seconds", evaluated.seconds,
                                             "inputs", argument_source_text(arguments.source),
-                                            "seed", (json_int_t)options->seed));
+                                            "seed", (json_int_t)options->seed, "checks_passed",
+                                            (json_int_t)host.checks.passed, "checks_failed",
+                                            (json_int_t)host.checks.failed));
+    total->passed += host.checks.passed;
+    total->failed += host.checks.failed;
     int status = evaluated.status;
     *rounded += evaluated.rounded;
     literal_release(evaluated.result);
@@ -389,14 +422,16 @@ static int eval_part(const struct loaded_module *part, const char *source,
     feeds_destroy(host.feeds);
     feeds_destroy(host.transfers);
     profile_destroy(host.profile);
+    checks_finish(&host.checks);
     arguments_finish(&arguments);
     case_header_finish(&header);
     return status;
 }
 
-/* counts: by exit status; *rounded: how many of them are as expected within its rounding. */
+/* counts: by exit status; *rounded: how many of them are as expected within its rounding; *total:
+ * how many checks passed and failed. */
 static int eval_file(const char *path, const struct eval_options *options, json_t *report,
-                     size_t counts[4], size_t *rounded)
+                     size_t counts[4], size_t *rounded, struct checks *total)
 {
     struct error err = {0};
     struct loaded_file file;
@@ -411,7 +446,7 @@ static int eval_file(const char *path, const struct eval_options *options, json_
     int status = EXIT_AS_EXPECTED;
     for (int i = 0; i < file.count; i++) {
         int one = eval_part(&file.modules[i], file.format == FORMAT_TEXT ? data : NULL, options,
-                            report, rounded);
+                            report, rounded, total);
         counts[one]++;
         status = one > status ? one : status;
     }
@@ -427,6 +462,13 @@ int command_eval(int argc, char **argv)
         {"inputs", 'i', OPTION_LIST, &o.inputs, "FILE",
          "an argument (.npy, LiteralProto, or text \"f32[2] {1, 2}\"), one per parameter in order "
          "(or per device and parameter); or one RunHloModuleLiterals file for all"},
+        {"entry", 0, OPTION_TEXT, &o.entry, "NAME",
+         "the function to evaluate of an MLIR file (default: main, or each public one)"},
+        {"shapes", 0, OPTION_LIST, &o.shapes, "SHAPE",
+         "shape of an argument, one per argument in order, where a function of an MLIR file leaves "
+         "sizes open; otherwise those of --inputs count"},
+        {"probes", 0, OPTION_TEXT, &o.probes, "FOLDER",
+         "save what interpreter.probe ops see as .npy files and index.csv"},
         {"replicas", 0, OPTION_INT, &o.replicas, "N",
          "evaluate on N replicas instead of those of the module's header"},
         {"partitions", 0, OPTION_INT, &o.partitions, "N",
@@ -494,14 +536,17 @@ int command_eval(int argc, char **argv)
     }
     o.repeat = o.repeat < 1 ? 1 : o.repeat;
     set_memory_limit(o.memory, MEMORY_ALONE);
+    load_options.entry = o.entry;
+    load_options.checks = MLIR_CHECKS_KEEP;
     json_t *report = json_array();
     struct progress progress;
     progress_start(&progress, files.count);
     size_t counts[4] = {0}, rounded = 0;
+    struct checks checks = {0};
     int status = EXIT_AS_EXPECTED;
     for (size_t i = 0; i < files.count; i++) {
         progress_clear(&progress);
-        int one = eval_file(files.items[i], &o, report, counts, &rounded);
+        int one = eval_file(files.items[i], &o, report, counts, &rounded, &checks);
         status = one > status ? one : status;
         progress_step(&progress, files.items[i]);
     }
@@ -514,6 +559,10 @@ int command_eval(int argc, char **argv)
         printf(", %zu not as expected, %zu unusable, %zu not evaluated\n", counts[1], counts[2],
                counts[3]);
     }
+    if (checks.passed + checks.failed > 0) {
+        printf("%lld checks hold, %lld do not\n", (long long)checks.passed,
+               (long long)checks.failed);
+    }
     if (o.json != NULL && !write_json(o.json, report)) {
         status = EXIT_INFRASTRUCTURE;
     }
@@ -523,5 +572,6 @@ int command_eval(int argc, char **argv)
     string_list_finish(&o.inputs);
     string_list_finish(&o.infeeds);
     string_list_finish(&o.received);
+    string_list_finish(&o.shapes);
     return status;
 }

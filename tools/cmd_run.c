@@ -5,6 +5,7 @@
 
 #include "hlo/base/arena.h"
 #include "hlo/base/text.h"
+#include "hlo/format.h"
 #include "hlo/literal.h"
 #include "tools/commands.h"
 #include "tools/modules.h"
@@ -12,7 +13,7 @@
 
 /* What the table of options fills besides struct run_options. */
 struct words {
-    const char *tolerance, *profile;
+    const char *tolerance, *profile, *via, *entry;
     struct string_list flags; /* --option NAME=VALUE */
     double abs, rel;
     int64_t replicas, partitions;
@@ -74,6 +75,21 @@ static bool set_devices(const struct words *words, struct run_options *options)
     return true;
 }
 
+static bool set_via(const struct words *words, struct run_options *options)
+{
+    load_options.entry = words->entry;
+    if (words->via == NULL) {
+        return true;
+    }
+    options->names_side = load_options.keep_mlir = true;
+    options->backend.via_mlir = strcmp(words->via, "mlir") == 0;
+    if (!options->backend.via_mlir && strcmp(words->via, "hlo") != 0) {
+        fprintf(stderr, "referee: --via takes mlir or hlo\n");
+        return false;
+    }
+    return true;
+}
+
 /* The options that a repeated run needs, as they were typed. */
 static char *repeated_options(const struct words *words, const struct run_options *options)
 {
@@ -94,6 +110,12 @@ static char *repeated_options(const struct words *words, const struct run_option
     }
     if (words->rel >= 0) {
         text_printf(&text, " --rel_error_bound %g", words->rel);
+    }
+    if (words->via != NULL) {
+        text_printf(&text, " --via %s", words->via);
+    }
+    if (words->entry != NULL) {
+        text_printf(&text, " --entry '%s'", words->entry);
     }
     if (options->differential.inputs.large_range) {
         text_append(&text, " --large-range");
@@ -118,6 +140,9 @@ static char *repeated_options(const struct words *words, const struct run_option
     }
     for (size_t i = 0; i < options->inputs.count; i++) {
         text_printf(&text, " --inputs '%s'", options->inputs.items[i]);
+    }
+    for (size_t i = 0; i < options->shapes.count; i++) {
+        text_printf(&text, " --shapes '%s'", options->shapes.items[i]);
     }
     char *result = text_take(&text);
     text_finish(&text);
@@ -153,6 +178,14 @@ static int run(int argc, char **argv, struct run_options *o, struct words *words
         {"inputs", 'i', OPTION_LIST, &o->inputs, "FILE",
          "an argument, one per parameter (or per device and parameter); or one "
          "RunHloModuleLiterals file for all"},
+        {"via", 0, OPTION_TEXT, &words->via, "mlir|hlo",
+         "how modules are sent to the backend; those that do not pass are sent the other way too, "
+         "to name the side on which a difference appears"},
+        {"entry", 0, OPTION_TEXT, &words->entry, "NAME",
+         "the function to run of an MLIR file (default: main, or each public one)"},
+        {"shapes", 0, OPTION_LIST, &o->shapes, "SHAPE",
+         "shape of an argument, one per argument in order, where a function of an MLIR file leaves "
+         "sizes open; otherwise those of --inputs count"},
         {"replicas", 0, OPTION_INT, &words->replicas, "N",
          "run on N replicas instead of those of the module's header"},
         {"partitions", 0, OPTION_INT, &words->partitions, "N",
@@ -214,7 +247,7 @@ static int run(int argc, char **argv, struct run_options *o, struct words *words
         return words->help ? EXIT_AS_EXPECTED : EXIT_USAGE;
     }
     if (!set_tolerance(words, o) || !set_profile(words, o) || !set_devices(words, o) ||
-        !expand_paths(&paths, &files)) {
+        !set_via(words, o) || !expand_paths(&paths, &files)) {
         return EXIT_USAGE;
     }
     struct backend_flag *flags = flags_make(&words->flags);
@@ -247,6 +280,7 @@ int command_run(int argc, char **argv)
     int status = run(argc, argv, &options, &words);
     string_list_finish(&options.backends);
     string_list_finish(&options.inputs);
+    string_list_finish(&options.shapes);
     string_list_finish(&words.flags);
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include "backend/backend.h"
 #include "tools/commands.h"
+#include "tools/parts.h"
 
 const struct command commands[] = {
 #define COMMAND(name, usage, summary) {#name, command_##name, usage, summary},
@@ -25,6 +26,7 @@ static void print_help(FILE *out)
 int main(int argc, char **argv)
 {
     backend_worker_main_if_asked(argc, argv);
+    load_options.evaluate = evaluate_for_shapes;
     const char *slash = strrchr(argv[0], '/');
     if (strcmp(slash != NULL ? slash + 1 : argv[0], "run_hlo_module") == 0) {
         return command_run_hlo_module(argc, argv);

@@ -38,7 +38,7 @@ bool write_json(const char *path, const json_t *report)
 
 static bool has_module_ending(const char *path)
 {
-    static const char *const endings[] = {".hlo", ".txt", ".pb", ".gz"};
+    static const char *const endings[] = {".hlo", ".txt", ".pb", ".gz", ".mlir", ".mlirbc", ".bc"};
     size_t size = strlen(path);
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         size_t length = strlen(endings[i]);

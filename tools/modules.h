@@ -30,7 +30,7 @@ void set_device_counts(struct module *module, int64_t replicas, int64_t partitio
 struct backend_flag *flags_make(const struct string_list *words);
 void flags_free(struct backend_flag *flags, size_t count);
 /* Files from the command line; a folder stands for all files below it that end in .hlo, .txt, .pb,
- * .hlo.pb or .gz, sorted. False (with a message) when a path does not exist. */
+ * .gz, .mlir, .mlirbc or .bc, sorted. False (with a message) when a path does not exist. */
 bool expand_paths(const struct string_list *paths, struct string_list *files);
 void free_paths(struct string_list *files);
 

@@ -17,6 +17,7 @@
 #include "tools/arguments.h"
 #include "tools/commands.h"
 #include "tools/modules.h"
+#include "tools/parts.h"
 #include "tools/progress.h"
 #include "tools/run_report.h"
 
@@ -42,6 +43,7 @@ struct queue {
 /* The backends of one thread. */
 struct team {
     struct backend **backends;
+    struct backend **others; /* the same with via_mlir turned round; NULL entries: not yet open */
     struct backend *reference;
 };
 
@@ -59,15 +61,18 @@ static void team_close(struct team *team, size_t count)
 {
     for (size_t i = 0; team->backends != NULL && i < count; i++) {
         backend_close(team->backends[i]);
+        backend_close(team->others[i]);
     }
     backend_close(team->reference);
     free(team->backends);
+    free(team->others);
 }
 
 static bool team_open(struct team *team, const struct run_options *options, struct error *err)
 {
     size_t count = uri_count(options);
     team->backends = memory_zalloc(count * sizeof *team->backends);
+    team->others = memory_zalloc(count * sizeof *team->others);
     for (size_t i = 0; i < count; i++) {
         team->backends[i] = backend_open(uri_at(options, i), &options->backend, err);
         if (team->backends[i] == NULL) {
@@ -216,6 +221,47 @@ static void print_literals(const struct differential_result *result, struct text
     }
 }
 
+/* A module that did not pass goes the other way too, as HLO or as MLIR: does it pass then? */
+static void name_side(const struct run_options *options, struct team *team, size_t i,
+                      const struct module *module, const struct differential_options *differential,
+                      struct differential_result *result)
+{
+    struct error err = {0};
+    struct backend_options other = options->backend;
+    other.via_mlir = !other.via_mlir;
+    if (team->others[i] == NULL) {
+        team->others[i] = backend_open(uri_at(options, i), &other, &err);
+    }
+    if (team->others[i] == NULL || backend_is_golden(team->others[i])) {
+        return;
+    }
+    struct differential_options same = *differential;
+    struct differential_result again;
+    same.arguments = result->arguments;
+    same.argument_count = result->argument_count;
+    differential_run(module, team->others[i], team->reference, &same, &again);
+    const char *way = other.via_mlir ? "MLIR" : "HLO", *why = "";
+    switch (again.outcome) {
+    case OUTCOME_PASS:
+        why = "the difference arises where StableHLO becomes HLO, there or here";
+        break;
+    case OUTCOME_UNSUPPORTED:
+        why = again.message;
+        break;
+    default:
+        why = again.outcome == result->outcome ? "how it is sent is not the cause" : again.message;
+        break;
+    }
+    struct text notes;
+    text_init(&notes);
+    text_printf(&notes, "%ssent as %s: %s: %s\n", result->notes, way, outcome_text(again.outcome),
+                why);
+    free(result->notes);
+    result->notes = text_take(&notes);
+    text_finish(&notes);
+    differential_result_finish(&again);
+}
+
 static void run_once(struct queue *queue, struct team *team, const struct loaded_module *part,
                      const char *path, const struct case_header *header,
                      const struct arguments *arguments, int iteration, struct file_report *report,
@@ -236,6 +282,9 @@ static void run_once(struct queue *queue, struct team *team, const struct loaded
     for (size_t i = 0; i < uri_count(options); i++) {
         struct differential_result result;
         differential_run(part->module, team->backends[i], team->reference, &differential, &result);
+        if (options->names_side && result.outcome != OUTCOME_PASS) {
+            name_side(options, team, i, part->module, &differential, &result);
+        }
         struct text command;
         text_init(&command);
         text_printf(&command, "referee run %s --backend '%s' --seed %llu%s", path,
@@ -267,15 +316,15 @@ static void run_once(struct queue *queue, struct team *team, const struct loaded
     }
 }
 
-static void run_part(struct queue *queue, struct team *team, const struct loaded_module *part,
+static void run_part(struct queue *queue, struct team *team, struct loaded_module *part,
                      const char *path, struct file_report *report, struct literal_sets *saved)
 {
     const struct run_options *options = queue->options;
-    if (part->error != NULL) {
-        unreadable(queue, report, part->name, part->error);
+    struct error err = {0};
+    if (!part_refine(part, &options->shapes, &options->inputs, &err) || part->error != NULL) {
+        unreadable(queue, report, part->name, err.code != ERROR_NONE ? &err : part->error);
         return;
     }
-    struct error err = {0};
     struct findings findings = {0};
     set_device_counts(part->module, options->differential.replica_count,
                       options->differential.partition_count);

@@ -10,6 +10,10 @@ struct run_options {
     struct string_list backends; /* URIs; empty = cpu: */
     const char *reference;       /* URI; NULL = interp: */
     struct string_list inputs;
+    struct string_list shapes; /* of arguments whose sizes an MLIR file leaves open */
+    /* Modules are sent as backend.via_mlir says, and those that do not pass the other way too, to
+     * name the side on which a difference appears. */
+    bool names_side;
     int64_t iterations, seed, jobs;
     bool isolate, verbose, quiet, verify;
     size_t memory;    /* most bytes of the golden's values; 0 = a share of what is available */
