@@ -1,7 +1,8 @@
 /* Do two modules mean the same? Compares what the entry computes, whatever instructions and
  * computations are called, in whatever order they stand, and whether equal computations are one or
- * several. Dead instructions do not count unless they have effects. Shapes (layouts but of custom calls
- * aside), attributes (but for metadata) and literals do. Broadcasts and reshapes that change nothing are passed through. */
+ * several. Dead instructions do not count unless they have effects. Shapes (layouts but of custom
+ * calls aside), attributes (but for metadata) and literals do. Broadcasts and reshapes that change
+ * nothing are passed through. */
 #ifndef TESTS_HLO_MLIR_MEANING_H
 #define TESTS_HLO_MLIR_MEANING_H
 
