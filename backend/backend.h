@@ -47,7 +47,7 @@ struct backend_options {
     int flag_count;
     const struct backend_flag *flags;
     bool poison;   /* fill the memory that the worker allocates: reading what nobody wrote shows */
-    bool via_mlir; /* send modules that came as MLIR as they came; others are UNSUPPORTED */
+    bool via_mlir; /* send modules as MLIR: as they came, or HLO as StableHLO */
     bool run_backend_only;              /* skip HLO passes (an already optimised module) */
     int replica_count, partition_count; /* 0 = as the module says */
 };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare/compare.h"
 #include "hlo/base/error.h"
 #include "hlo/base/text.h"
 #include "hlo/literal.h"
@@ -281,7 +282,11 @@ static bool hear(struct checks *checks, const struct instruction *call, const st
     }
     *holds = compare(checks, call, row, demand, pair);
     checks->passed += *holds;
-    checks->failed += !*holds;
+    if (!*holds) {
+        size_t count = (size_t)checks->failed + 1;
+        checks->failures = memory_realloc(checks->failures, count * sizeof(struct instruction *));
+        checks->failures[checks->failed++] = call;
+    }
     return true;
 }
 
@@ -318,9 +323,22 @@ void checks_finish(struct checks *checks)
         literal_release(checks->probes[i].value);
     }
     free(checks->probes);
+    free(checks->failures);
     if (checks->pictures != NULL) {
         text_finish(checks->pictures);
         free(checks->pictures);
     }
     *checks = (struct checks){0};
+}
+
+bool check_bound(const struct instruction *call, struct bound *bound)
+{
+    struct error err = {0};
+    struct demand demand = {.probe = NULL};
+    const struct row *row = find(call);
+    bool ok = row != NULL && row->operands == 2 && read_demand(call, row, &demand, &err);
+    *bound = (struct bound){.zeros_equal = true, .abs = ok ? demand.tolerance : 0};
+    bound->ulps = ok && row->kind == KIND_CLOSE ? (double)demand.most_ulps : 0;
+    free(demand.probe);
+    return ok;
 }

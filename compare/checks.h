@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct bound;
 struct error;
 struct instruction;
 struct literal;
@@ -33,8 +34,9 @@ struct probe {
 /* What the checks of one evaluation said. */
 struct checks {
     int64_t passed, failed;
-    struct text *pictures; /* of those that failed, as lines of text */
-    struct text *printed;  /* of interpreter.print; or NULL: dropped */
+    const struct instruction **failures; /* [failed], in order; one may be there more than once */
+    struct text *pictures;               /* of those that failed, as lines of text */
+    struct text *printed;                /* of interpreter.print; or NULL: dropped */
     size_t probe_count;
     struct probe *probes;
 };
@@ -46,5 +48,8 @@ bool checks_is_check(const struct instruction *call);
 bool checks_hear(struct checks *checks, const struct instruction *call,
                  struct literal *const *operands, int count, bool *holds, struct error *err);
 void checks_finish(struct checks *checks);
+/* What a check of two operands allows between them, as literal_compare takes it; false for others.
+ */
+bool check_bound(const struct instruction *call, struct bound *bound);
 
 #endif

@@ -210,6 +210,11 @@ static void estimate_instruction(const struct walk *walk, const struct instructi
         return;
     }
     case OP_CALL:
+        if (rounding->ulps > 0) { /* of a special function, as one operation */
+            break;
+        }
+        estimate_called(walk, instruction, leaves, count);
+        return;
     case OP_FUSION:
     case OP_MAP:
     case OP_WHILE:

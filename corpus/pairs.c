@@ -133,7 +133,9 @@ static void check_pair(struct second_looks *looks, int i, struct pairs_outcome *
 {
     const struct literal *got = looks->pairs->result->elements[i];
     const struct literal *want = looks->pairs->result->elements[i + 1];
-    struct bound bound = bound_of(looks->pairs->source, i / 2, got->shape->type);
+    struct bound bound = looks->pairs->bounds != NULL
+                             ? looks->pairs->bounds[i / 2]
+                             : bound_of(looks->pairs->source, i / 2, got->shape->type);
     struct comparison comparison;
     literal_compare(want, got, &bound, &comparison);
     if (!comparison.equal) {

@@ -15,6 +15,8 @@
 
 #include <stdbool.h>
 
+struct bound;
+struct checks;
 struct error;
 struct interp_options;
 struct literal;
@@ -28,7 +30,8 @@ struct pairs {
     int argument_count;
     const struct interp_options *options; /* of the evaluation that gave `result` */
     const struct literal *result;
-    const char *source; /* the module's text, for the comment, or NULL */
+    const char *source;         /* the module's text, for the comment, or NULL */
+    const struct bound *bounds; /* [pair] in place of the comment, or NULL */
 };
 
 struct pairs_outcome {
@@ -40,5 +43,12 @@ struct pairs_outcome {
  * do not agree, and for inexact expectations by what they differ, are appended to `picture`. */
 bool pairs_check(const struct pairs *pairs, struct pairs_outcome *outcome, struct text *picture,
                  struct error *err);
+
+/* Checks that the module carries with it (compare/checks.h) and that failed: those in the entry
+ * computation are looked at in the same way. *rounded: how many of them differ by the roundings of
+ * the expectation only; their pictures are in `picture`. `pairs->result` and `source` do not count.
+ */
+bool pairs_check_failures(const struct pairs *pairs, const struct checks *checks, int *rounded,
+                          struct text *picture, struct error *err);
 
 #endif

@@ -109,6 +109,18 @@ struct ints attr_ints(const struct instruction *instruction, enum attr_key key)
     return attr->ints;
 }
 
+const struct bytes *attr_frontend(const struct instruction *instruction, const char *key)
+{
+    const struct attr *attr = attr_get(instruction, ATTR_FRONTEND_ATTRIBUTES);
+    for (int i = 0; attr != NULL && i < attr->string_map.count; i++) {
+        const struct string_entry *entry = &attr->string_map.entries[i];
+        if (strcmp(entry->key.data, key) == 0) {
+            return &entry->value;
+        }
+    }
+    return NULL;
+}
+
 struct slices attr_slices(const struct instruction *instruction)
 {
     const struct attr *attr = attr_get(instruction, ATTR_SLICE);

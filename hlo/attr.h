@@ -343,6 +343,8 @@ double attr_float(const struct instruction *instruction, enum attr_key key, doub
 const char *attr_string(const struct instruction *instruction, enum attr_key key);
 /* Empty when absent. */
 struct ints attr_ints(const struct instruction *instruction, enum attr_key key);
+/* The value of that frontend attribute, or NULL. */
+const struct bytes *attr_frontend(const struct instruction *instruction, const char *key);
 struct slices attr_slices(const struct instruction *instruction);
 struct window attr_window(const struct instruction *instruction);
 /* One side of sparsity_config: along `dimension`, the operand has `nonzero` elements of each block

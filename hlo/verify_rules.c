@@ -50,23 +50,9 @@ const struct shape *verify_part(const struct shape *shape, struct ints index)
     return shape;
 }
 
-/* The value of an entry of frontend_attributes, or NULL. */
-static const struct bytes *frontend_attribute(const struct instruction *instruction,
-                                              const char *key)
-{
-    const struct attr *attr = attr_get(instruction, ATTR_FRONTEND_ATTRIBUTES);
-    for (int i = 0; attr != NULL && i < attr->string_map.count; i++) {
-        const struct string_entry *entry = &attr->string_map.entries[i];
-        if (entry->key.size == strlen(key) && memcmp(entry->key.data, key, entry->key.size) == 0) {
-            return &entry->value;
-        }
-    }
-    return NULL;
-}
-
 static bool has_frontend_attribute(const struct instruction *instruction, const char *key)
 {
-    return frontend_attribute(instruction, key) != NULL;
+    return attr_frontend(instruction, key) != NULL;
 }
 
 /* Pin and Unpin turn arrays into buffers and back: what a buffer holds counts. */
@@ -173,9 +159,9 @@ static void check_composite(const struct instruction *instruction, struct findin
     if (!attr_bool(instruction, ATTR_IS_COMPOSITE, false)) {
         return;
     }
-    const struct bytes *name = frontend_attribute(instruction, "composite.name");
-    const struct bytes *attributes = frontend_attribute(instruction, "composite.attributes");
-    const struct bytes *version = frontend_attribute(instruction, "composite.version");
+    const struct bytes *name = attr_frontend(instruction, "composite.name");
+    const struct bytes *attributes = attr_frontend(instruction, "composite.attributes");
+    const struct bytes *version = attr_frontend(instruction, "composite.version");
     if (name == NULL || name->size == 0) {
         REPORT("%s is a composite, but has no frontend attribute composite.name",
                instruction->name);

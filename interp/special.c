@@ -20,18 +20,6 @@ static const struct {
 #include "interp/special.def"
 };
 
-static const struct bytes *composite_name(const struct instruction *instruction)
-{
-    const struct attr *attr = attr_get(instruction, ATTR_FRONTEND_ATTRIBUTES);
-    for (int i = 0; attr != NULL && i < attr->string_map.count; i++) {
-        const struct string_entry *entry = &attr->string_map.entries[i];
-        if (strcmp(entry->key.data, "composite.name") == 0) {
-            return &entry->value;
-        }
-    }
-    return NULL;
-}
-
 enum special_function special_of_call(const struct instruction *instruction)
 {
     const struct shape *shape = instruction->shape;
@@ -39,7 +27,7 @@ enum special_function special_of_call(const struct instruction *instruction)
         !shape_is_array(shape) || !type_is_float(shape->type)) {
         return SPECIAL_COUNT;
     }
-    const struct bytes *name = composite_name(instruction);
+    const struct bytes *name = attr_frontend(instruction, "composite.name");
     for (int i = 0; name != NULL && i < SPECIAL_COUNT; i++) {
         if (strcmp(functions[i].name, name->data) != 0) {
             continue;

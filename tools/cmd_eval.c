@@ -224,14 +224,25 @@ static void check_part(const struct case_header *header, const struct pairs *pai
     text_finish(&picture);
 }
 
-/* What the program itself demanded. */
-static void check_checks(const struct checks *checks, const struct eval_options *options,
-                         struct evaluated *evaluated)
+/* What the program itself demanded. A check that fails because its expectation was rounded on the
+ * way is as expected, and told. */
+static void check_checks(const struct pairs *pairs, const struct checks *checks,
+                         const struct eval_options *options, struct evaluated *evaluated)
 {
     struct error err = {0};
-    if (checks->failed > 0) {
-        set_problem(evaluated, EXIT_FINDINGS, checks->pictures->data);
+    struct text picture;
+    text_init(&picture);
+    int rounded = 0;
+    if (checks->failed > 0 && !pairs_check_failures(pairs, checks, &rounded, &picture, &err)) {
+        text_clear(&picture);
     }
+    if (checks->failed > rounded) {
+        set_problem(evaluated, EXIT_FINDINGS, checks->pictures->data);
+    } else if (checks->failed > 0) {
+        set_problem(evaluated, EXIT_AS_EXPECTED, picture.data);
+        evaluated->rounded = true;
+    }
+    text_finish(&picture);
     if (options->probes != NULL && !probes_save(checks, options->probes, &err)) {
         set_problem(evaluated, EXIT_INFRASTRUCTURE, err.message);
     }
@@ -400,7 +411,7 @@ static int eval_part(struct loaded_module *part, const char *source,
             (options->sent != NULL && !feeds_save(host.transfers, options->sent, &err))) {
             set_problem(&evaluated, EXIT_INFRASTRUCTURE, err.message);
         }
-        check_checks(&host.checks, options, &evaluated);
+        check_checks(&pairs, &host.checks, options, &evaluated);
     }
     print_result(part, options, &evaluated);
     if (!show_profile(&host, part->name, options)) {

@@ -14,6 +14,7 @@
 #include "hlo/base/error.h"
 #include "hlo/base/file.h"
 #include "hlo/module.h"
+#include "hlo/mlir/mlir_format.h"
 #include "hlo/proto/compile_options.h"
 #include "hlo/proto/proto_format.h"
 #include "hlo/shardy.h"
@@ -250,6 +251,24 @@ static void *write_options(const struct backend *backend, const struct backend_j
     return bytes;
 }
 
+/* The program as MLIR: as it came, or if it came as HLO, as StableHLO. */
+static void *write_mlir(const struct module *module, size_t *size, struct error *err)
+{
+    struct text text;
+    text_init(&text);
+    struct mlir_file *file = NULL;
+    if (module->mlir.size > 0) {
+        text_append_n(&text, module->mlir.data, module->mlir.size);
+    } else if ((file = mlir_export(module, err)) != NULL) {
+        mlir_print(file, &text);
+    }
+    mlir_file_destroy(file);
+    *size = text.size;
+    void *bytes = text.size > 0 ? text_take(&text) : NULL;
+    text_finish(&text);
+    return bytes;
+}
+
 /* The request; what it borrows is kept in *module and *options. */
 static bool write_request(const struct backend *backend, const struct backend_job *job,
                           struct parcel_writer *writer, void **module, void **options,
@@ -263,13 +282,8 @@ static bool write_request(const struct backend *backend, const struct backend_jo
     bool manual = job->partition_count > 1 && !partitions && module_is_partitioned(job->module);
     struct module *copy = flat || manual ? make_copy(job->module, flat, manual, &err) : NULL;
     const struct module *sent = flat || manual ? copy : job->module;
-    const struct bytes *mlir = backend->options.via_mlir ? &job->module->mlir : NULL;
-    if (mlir != NULL && mlir->size == 0) {
-        error_set(&err, ERROR_UNIMPLEMENTED, "the module did not come as MLIR");
-    } else if (mlir != NULL && sent != NULL) {
-        module_size = mlir->size;
-        *module = memory_alloc(module_size);
-        memcpy(*module, mlir->data, module_size);
+    if (sent != NULL && backend->options.via_mlir) {
+        *module = write_mlir(job->module, &module_size, &err);
     } else if (sent != NULL) {
         *module = proto_write_module(sent, PROTO_MODULE, &module_size, &err);
     }
@@ -279,7 +293,7 @@ static bool write_request(const struct backend *backend, const struct backend_jo
         error_print(&err, message);
         return false;
     }
-    parcel_put_int(writer, mlir != NULL);
+    parcel_put_int(writer, backend->options.via_mlir);
     parcel_put_blob(writer, *module, module_size);
     parcel_put_blob(writer, *options, options_size);
     parcel_put_int(writer, job->compile_only ? 0 : job->iterations);

@@ -8,6 +8,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 from distribution import bench_distribution
 from loops import bench_loops
@@ -28,12 +29,16 @@ PROGRAMS = {
     "XLA interpreter, corpus": ("interpreter", "bench_xla_interpreter_corpus.py"),
     "parser": ["bench_parse"],
     "XLA parser": ("current", "bench_xla_parse.py"),
+    "MLIR reader": ["bench_mlir"],
+    "MLIR's own": ("current", "bench_mlir_parse.py"),
 }
 # StableHLO's interpreter needs minutes for what is not named here.
 STABLEHLO_MODULES = {"dot_256", "tanh_add", "reduce_rows", "convolution"}
 # module → how many times faster than XLA's interpreter the golden must be.
 INTERPRETER_GOALS = {"dot_1024": 100, "tanh_add": 3, "reduce_rows": 1, "convolution": 1}
 PARSER_GOAL = 5  # times XLA's parser, over all models
+MLIR_GOAL = 3  # times MLIR's parser, over all texts of a kind
+MLIR_FILES = 24  # of the public StableHLO texts: the largest, and some of all sizes
 MODEL_GOAL = 6  # times XLA's CPU time, at most, for each of these models
 MODEL_NAMES = ["resnet", "vit", "clip", "detr", "imagenette", "efficientnet"]
 
@@ -137,6 +142,39 @@ def bench_parser(build, report):
                 [["all", *rate, f"{ratio:.1f}" if ratio else "-", verdict]])
 
 
+def mlir_texts(folder):
+    """kind → paths: public StableHLO texts, mostly constants, and models as jaxlib writes them."""
+    texts = sorted((CORPUS / "stablehlo" / "testdata").glob("*.mlir"),
+                   key=lambda path: path.stat().st_size)
+    half = MLIR_FILES // 2
+    chosen = texts if len(texts) <= MLIR_FILES else \
+        [*texts[-half:], *texts[:-half:len(texts) // half + 1]]
+    command = command_of(("current", "make_mlir.py"), None)
+    made = subprocess.run([*command, folder, *sorted(MODELS.glob("*.hlo"))],
+                          stdout=subprocess.PIPE, text=True, check=False)
+    models = [pathlib.Path(path) for path in json.loads(made.stdout or "[]")]
+    return {"constants": chosen, "models": models}
+
+
+def bench_mlir(build, report):
+    names = ["MLIR reader", "MLIR's own"]
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for kind, paths in mlir_texts(folder).items():
+            table = times_of(names, paths, build, 300)
+            both = [path for path in paths
+                    if None not in table[path].values() and len(table[path]) == 2]
+            size = sum(path.stat().st_size for path in both)
+            sums = {name: sum(table[path][name] for path in both) for name in names}
+            ratio = ratio_of(sums[names[1]], sums[names[0]])
+            verdict = report.add(f"MLIR: {kind}", sums, ratio, f">= {MLIR_GOAL}",
+                                 ratio is not None and ratio >= MLIR_GOAL)
+            rates = [f"{size / sum_ / 1e6:.1f} MB/s" if sum_ else "-" for sum_ in sums.values()]
+            rows.append([f"{kind} ({len(both)} of {len(paths)}, {size / 1e6:.1f} MB)", *rates,
+                         f"{ratio:.1f}" if ratio else "-", verdict])
+    print_table("Reading MLIR text", ["", "ours", "MLIR's", "ratio", "goal"], rows)
+
+
 def bench_modules(build, report):
     names = ["golden", "XLA CPU", "XLA interpreter", "StableHLO"]
     table = times_of(names, sorted(MODULES.glob("*.hlo")), build, 300)
@@ -183,8 +221,8 @@ def bench_moving(build, report):
 # Seconds of the distribution when all parts are run; what was measured before counts too.
 DISTRIBUTION_BUDGET = 900
 
-PARTS = {"parser": bench_parser, "modules": bench_modules, "models": bench_models,
-         "loops": bench_small_loops, "memory": bench_moving,
+PARTS = {"parser": bench_parser, "mlir": bench_mlir, "modules": bench_modules,
+         "models": bench_models, "loops": bench_small_loops, "memory": bench_moving,
          "distribution": None}
 
 

@@ -1,0 +1,116 @@
+/* Checks that failed, as (got, want) pairs: a copy of the module gives the operands of those
+ * checks, and no check is in it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare/checks.h"
+#include "compare/compare.h"
+#include "corpus/pairs.h"
+#include "hlo/base/arena.h"
+#include "hlo/base/error.h"
+#include "hlo/base/text.h"
+#include "hlo/literal.h"
+#include "hlo/module.h"
+#include "hlo/text/text_format.h"
+#include "interp/interp.h"
+
+static struct module *copy_of(const struct module *module, struct error *err)
+{
+    struct text text;
+    text_init(&text);
+    text_print_module(module, &print_canonical, &text);
+    struct module *copy = text_read_module(text.data, text.size, module->name, 1, err);
+    text_finish(&text);
+    return copy;
+}
+
+/* Each failed check of the entry once, with its bound; how many. */
+static int entry_failures(const struct module *module, const struct checks *checks,
+                          const struct instruction **failures, struct bound *bounds)
+{
+    int count = 0;
+    for (int64_t i = 0; i < checks->failed; i++) {
+        const struct instruction *check = checks->failures[i];
+        bool known = check->parent != module->entry;
+        for (int k = 0; k < count; k++) {
+            known |= failures[k] == check;
+        }
+        if (!known && check_bound(check, &bounds[count])) {
+            failures[count++] = check;
+        }
+    }
+    return count;
+}
+
+/* The copy's checks go, and its result becomes the operands of the failed ones. */
+static bool rewrite(struct module *copy, const struct instruction *const *failures, int count,
+                    struct error *err)
+{
+    struct computation *entry = copy->entry;
+    struct instruction **operands =
+        arena_array(&copy->arena, 2 * (size_t)count, sizeof(struct instruction *));
+    const struct shape **shapes =
+        arena_array(&copy->arena, 2 * (size_t)count, sizeof(struct shape *));
+    for (int i = 0; i < count; i++) {
+        const struct instruction *check = computation_find(entry, failures[i]->name);
+        for (int k = 0; k < 2; k++) {
+            operands[2 * i + k] = check->operands[k];
+            shapes[2 * i + k] = check->operands[k]->shape;
+        }
+    }
+    int kept = 0;
+    for (int i = 0; i < entry->count; i++) {
+        struct instruction *instruction = entry->instructions[i];
+        bool is_void = shape_is_tuple(instruction->shape) && instruction->shape->count == 0;
+        if (!is_void || !checks_is_check(instruction) || instruction == entry->root) {
+            entry->instructions[kept++] = instruction;
+        }
+    }
+    entry->count = kept;
+    entry->root = instruction_add(entry, "pairs of checks", OP_TUPLE,
+                                  shape_tuple(2 * count, shapes), 2 * count, operands);
+    copy->config.has_entry_layout = false;
+    copy->config.alias_count = copy->config.donor_count = 0;
+    return module_finish(copy, err);
+}
+
+static bool look_again(const struct pairs *pairs, const struct instruction *const *failures,
+                       const struct bound *bounds, int count, int *rounded, struct text *picture,
+                       struct error *err)
+{
+    struct module *copy = copy_of(pairs->module, err);
+    if (copy == NULL || !rewrite(copy, failures, count, err)) {
+        module_destroy(copy);
+        return false;
+    }
+    struct interp_options options = *pairs->options;
+    options.on_check = NULL;
+    struct literal *result =
+        interp_evaluate(copy, pairs->arguments, pairs->argument_count, &options, err);
+    struct pairs again = {.module = copy,
+                          .arguments = pairs->arguments,
+                          .argument_count = pairs->argument_count,
+                          .options = &options,
+                          .result = result,
+                          .bounds = bounds};
+    struct pairs_outcome outcome = {0};
+    bool ok = result != NULL && pairs_check(&again, &outcome, picture, err);
+    *rounded = outcome.rounded;
+    literal_release(result);
+    module_destroy(copy);
+    return ok;
+}
+
+bool pairs_check_failures(const struct pairs *pairs, const struct checks *checks, int *rounded,
+                          struct text *picture, struct error *err)
+{
+    size_t most = (size_t)checks->failed + 1;
+    const struct instruction **failures = memory_zalloc(most * sizeof(struct instruction *));
+    struct bound *bounds = memory_zalloc(most * sizeof *bounds);
+    int count = entry_failures(pairs->module, checks, failures, bounds);
+    *rounded = 0;
+    bool ok = count == 0 || look_again(pairs, failures, bounds, count, rounded, picture, err);
+    free(failures);
+    free(bounds);
+    return ok;
+}

@@ -1,0 +1,78 @@
+# Peer: StableHLO's reference interpreter on MLIR. Runs on `peers current`. Called with files it
+# prints what peer.py says; with --parts FILE… a list of seconds for each file, one for each part
+# between "// -----" lines, null for one that it cannot evaluate.
+import json
+import re
+import sys
+import time
+
+import numpy
+from jax._src.interpreters.mlir import make_ir_context
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+
+import peer
+
+PATIENCE = 0.05
+context = make_ir_context()
+
+
+def inputs_of(text):
+    """Random inputs, uniform in [-1, 1), for the f32 arguments of main."""
+    signature = re.search(r"@main\((.*?)\) ->", text).group(1)
+    random = numpy.random.default_rng(1)
+    return [ir.DenseElementsAttr.get(random.uniform(-1, 1, [int(d) for d in sizes.split("x") if d])
+                                     .astype(numpy.float32))
+            for sizes in re.findall(r"tensor<([0-9x]*)xf32>", signature)]
+
+
+def prepare(text, path):
+    with context:
+        module = ir.Module.parse(text)
+        inputs = inputs_of(text)
+    return lambda: stablehlo.eval_module(module, inputs)
+
+
+STATEMENT = re.compile(r"\s*(%[\w#:, ]+=|func\.return|return|stablehlo\.return|check\.|\"check\.|\}|"
+                       r"interpreter\.|\"interpreter\.|//|$)")
+
+
+def without_checks(part):
+    """The part without its check ops, which jaxlib does not know; each ends where another op, a
+    closing brace or an empty line begins."""
+    kept, dropping = [], False
+    for line in part.split("\n"):
+        if STATEMENT.match(line):
+            dropping = re.match(r"\s*\"?check\.", line) is not None
+        if not dropping:
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def part_time(part):
+    try:
+        with context:
+            module = ir.Module.parse(without_checks(part))
+        times = []
+        while sum(times) < PATIENCE:
+            start = time.perf_counter()
+            stablehlo.eval_module(module, [])
+            times.append(time.perf_counter() - start)
+        return min(times)
+    except Exception:  # a peer's refusal is a result
+        return None
+
+
+def is_empty(part):
+    return all(not line.strip() or line.strip().startswith("//") for line in part.split("\n"))
+
+
+if len(sys.argv) > 1 and sys.argv[1] == "--parts":
+    results = {}
+    for path in sys.argv[2:]:
+        with open(path, encoding="utf-8") as file:
+            parts = re.split(r"(?m)^\s*// -----.*$", file.read())
+        results[path] = [part_time(part) for part in parts if not is_empty(part)]
+    print(json.dumps(results))
+else:
+    peer.run_peer(prepare)
