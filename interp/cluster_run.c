@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hlo/base/pool.h"
 #include "hlo/floats.h"
 #include "interp/cluster_internal.h"
 #include "interp/marks.h"

@@ -157,7 +157,8 @@ static struct literal *call_with_operands(struct evaluation *evaluation,
     return result;
 }
 
-/* call and fusion. A composite that is known is its function (special.h). A fusion may have more operands than its body has parameters. */
+/* call and fusion. A composite that is known is its function (special.h). A fusion may have more
+ * operands than its body has parameters. */
 struct literal *eval_call(struct evaluation *evaluation, const struct instruction *instruction,
                           struct operands *operands, struct error *err)
 {

@@ -1,12 +1,12 @@
 /* The evaluator proper: computations, step by step, and the public face of the golden. */
 #include "interp/eval.h"
 
-#include <fenv.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "interp/devices.h"
 #include "interp/dynamic.h"
+#include "interp/environment.h"
 #include "interp/noise.h"
 #include "interp/plan.h"
 #include "interp/poll.h"
@@ -442,13 +442,12 @@ struct literal *eval_entry(struct evaluation *evaluation, struct literal *const 
     size_t bytes = (size_t)argument_count * sizeof(struct literal *);
     struct literal **owned = memory_zalloc(bytes);
     struct literal *result = NULL;
-    fenv_t environment;
-    fegetenv(&environment);
-    fesetenv(FE_DFL_ENV);
+    struct environment environment;
+    environment_enter(&environment);
     if (check_arguments(module, arguments, argument_count, owned, err)) {
         result = eval_computation(evaluation, module->entry, owned, argument_count, err);
     }
-    fesetenv(&environment);
+    environment_leave(&environment);
     free(owned);
     return result;
 }
@@ -556,13 +555,12 @@ struct literal *interp_evaluate_instruction(const struct instruction *instructio
         memcpy(values, operands, (size_t)count * sizeof *values);
     }
     struct operands borrowed = {count, values, dying};
-    fenv_t environment;
-    fegetenv(&environment);
-    fesetenv(FE_DFL_ENV);
+    struct environment environment;
+    environment_enter(&environment);
     struct poll poll;
     poll_begin(&poll, &evaluation.options);
     struct literal *result = poll_end(&poll, run_op(&evaluation, &step, &borrowed, err), err);
-    fesetenv(&environment);
+    environment_leave(&environment);
     if (result == NULL) {
         eval_blame(&evaluation, instruction, err);
     }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "hlo/base/arena.h"
-#include "hlo/base/pool.h"
 #include "hlo/floats.h"
 #include "hlo/vector.h"
 #include "interp/exact_sum_kernels.h"
@@ -265,7 +264,8 @@ static void reduce_strips(void *context, int64_t begin, int64_t end)
         unsigned char open[STRIP];
         struct exact_sums sums;
         exact_sums_init(&sums, memory, size, r->init);
-        for (int64_t t = 0; t < r->terms && (t % ROWS_BETWEEN != 0 || !poll_now()); t++) {
+        for (int64_t t = 0; t < r->terms && (t % ROWS_BETWEEN != ROWS_BETWEEN - 1 || !poll_now());
+             t++) {
             load(r->source, r->in, start + t * r->inner, 1, terms, size);
             exact_sums_add(&sums, 0, terms, size, 1);
         }

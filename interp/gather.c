@@ -8,7 +8,6 @@
  * Source: HLO operation semantics, Gather; StableHLO specification, gather. */
 #include <string.h>
 
-#include "hlo/base/pool.h"
 #include "interp/eval.h"
 #include "interp/poll.h"
 #include "interp/walk.h"

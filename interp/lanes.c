@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hlo/base/pool.h"
 #include "hlo/floats.h"
 #include "hlo/vector.h"
 #include "interp/lanes_internal.h"
+#include "interp/poll.h"
 #include "interp/walk.h"
 
 static const struct lane_loops *loops;
@@ -73,7 +73,6 @@ int lane_bytes(enum lane lane)
     static const uint8_t bytes[LANE_COUNT] = {
 #define LANE(id, c_type, wide, class, bytes) [LANE_##id] = bytes,
 #include "interp/lanes.def"
-#include "interp/poll.h"
         [LANE_COMPLEX] = 16,
     };
     return bytes[lane];

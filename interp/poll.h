@@ -3,9 +3,9 @@
  * Whoever calls an evaluator calls poll_begin before and poll_end after it, which drops the result
  * of work that was stopped. So what works below may leave off in the middle, with elements of its
  * result not written, as long as nothing it goes on with (indices, sizes) is left unwritten too. It
- * works in poll_for, asks poll_now in a loop that is long on its own, or takes poll_current() on the
- * thread that called it, hands it to the threads it works with, and has each ask poll_stopped every
- * few milliseconds. */
+ * works in poll_for, asks poll_now in a loop that is long on its own, or takes poll_current() on
+ * the thread that called it, hands it to the threads it works with, and has each ask poll_stopped
+ * every few milliseconds. */
 #ifndef INTERP_POLL_H
 #define INTERP_POLL_H
 

@@ -62,8 +62,8 @@ bool reducer_step(enum reducer reducer, enum type type, struct lane_step *step);
 /* Is what the reducer makes of several values of the type the same in whatever order it takes them?
  * (Sums and products of floats round, and complex numbers have none but sums.) */
 bool reducer_is_unordered(enum reducer reducer, enum type type);
-/* pool_for, or in the calling thread if the program can only run in one. */
-void program_for(const struct program *program, int64_t count, int64_t grain,
+/* poll_for (poll.h), or in the calling thread if the program can only run in one. */
+bool program_for(const struct program *program, int64_t count, int64_t grain,
                  pool_function *function, void *context);
 
 /* --- running --- */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "interp/marks.h"
+#include "interp/poll.h"
 #include "interp/reduce.h"
 #include "interp/walk.h"
 #include "interp/windows.h"
@@ -46,7 +47,7 @@ static bool run_strip(const struct window_job *job, struct program_frame *frame,
             lane_gather(array->shape->type, literal_data(array), offsets,
                         program_input(frame, job->count + i), lanes);
         }
-        if (!program_run(frame, lanes)) {
+        if (!program_run(frame, lanes) || (w % 64 == 63 && poll_now())) {
             return false;
         }
         /* A program may pass an accumulator on in another place, so results are collected first. */

@@ -86,13 +86,16 @@ static void pick(const struct fold_job *job, const char *line, int64_t at, int64
 #undef PICK
 }
 
+enum { WORTH_ASKING = 1 << 16 }; /* whether to stop, before so many elements are combined */
+
 /* One plane [in][inner] → [out][inner], a window element at a time. */
 static void fold_short(const struct fold_job *job, const char *in, char *out, char *scratch)
 {
     const struct window_axis *axis = job->axis;
     const int64_t inner = job->inner, bytes = job->bytes;
+    const bool asks = axis->out * inner >= WORTH_ASKING;
     fill(job, out, axis->out * inner);
-    for (int64_t k = 0; k < axis->size && !poll_now(); k++) {
+    for (int64_t k = 0; k < axis->size && !(asks && poll_now()); k++) {
         int64_t first, last, step, at, at_step;
         window_axis_range(axis, k, &first, &last, &step, &at, &at_step);
         int64_t count = first < last ? (last - first + step - 1) / step : 0;
@@ -125,7 +128,8 @@ static void fold_long(const struct fold_job *job, const char *in, char *out, cha
         }
     }
     int64_t done = 0; /* window elements in result */
-    for (int64_t width = 1; width <= axis->size && !poll_now(); width *= 2) {
+    const bool asks = padded * inner >= WORTH_ASKING;
+    for (int64_t width = 1; width <= axis->size && !(asks && poll_now()); width *= 2) {
         if ((axis->size & width) != 0) {
             int64_t shift = done * axis->dilation;
             if (shift < padded) {

@@ -112,8 +112,8 @@ static void sum_strip(const struct sum_job *job, struct sum_strip *strip, int64_
             inside = at >= 0;
             at_line += at * axis->in_stride;
         }
-        for (int64_t k = 0; k < along->size && inside && (k % BETWEEN != BETWEEN - 1 || !poll_now());
-             k++) {
+        for (int64_t k = 0;
+             k < along->size && inside && (k % BETWEEN != BETWEEN - 1 || !poll_now()); k++) {
             add_along(job, strip, at_line, k, begin, end);
         }
     }

@@ -27,6 +27,13 @@
 #include "hlo/base/rng.h"
 #include "hlo/floats.h"
 #include "interp/eval.h"
+#include "interp/poll.h"
+
+/* Now and then, whether to stop. */
+static bool is_stopped(int64_t step)
+{
+    return step % 65536 == 65535 && poll_now();
+}
 
 /* --- the two generators --- */
 
@@ -119,7 +126,7 @@ static uint64_t generate_three_fry(uint64_t key, uint64_t start, struct literal 
     words_of(key, key_words);
     int64_t elements = literal_elements(data);
     if (type_bits(shape->type) == 64) {
-        for (int64_t i = 0; i < elements; i++) {
+        for (int64_t i = 0; i < elements && !is_stopped(i); i++) {
             words_of(start + (uint64_t)i, counter);
             three_fry(key_words, counter, out);
             set_bits(data, i, from_words(out));
@@ -134,7 +141,7 @@ static uint64_t generate_three_fry(uint64_t key, uint64_t start, struct literal 
     }
     int64_t half = (size + 1) / 2;
     int64_t outer = size * inner > 0 ? elements / (size * inner) : 0;
-    for (int64_t i = 0; i < outer * half * inner; i++) {
+    for (int64_t i = 0; i < outer * half * inner && !is_stopped(i); i++) {
         words_of(start + (uint64_t)i, counter);
         three_fry(key_words, counter, out);
         int64_t row = i / (half * inner), place = i / inner % half, column = i % inner;
@@ -154,7 +161,7 @@ static uint64_t generate_philox(uint64_t key, const uint64_t start[2], struct li
     int per_element = type_bits(data->shape->type) == 64 ? 2 : 1;
     int per_counter = 4 / per_element;
     int64_t counters = (elements + per_counter - 1) / per_counter;
-    for (int64_t i = 0; i < counters; i++) {
+    for (int64_t i = 0; i < counters && !is_stopped(i); i++) {
         uint64_t low = start[0] + (uint64_t)i;
         words_of(low, counter);
         words_of(start[1] + (low < start[0]), counter + 2);

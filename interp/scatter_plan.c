@@ -133,7 +133,7 @@ static bool apply_program(const struct apply *apply, struct error *err)
     struct program_frame *frame = program_frame_create(apply->program, err);
     struct target_set *set = calloc(1, sizeof *set);
     bool ok = frame != NULL && set != NULL;
-    struct scatter_cursor cursor = {0, 0};
+    struct scatter_cursor cursor = {0};
     int64_t targets[LANE_STRIP], sources[LANE_STRIP], pending = 0;
     while (ok) {
         pending += scatter_next(apply->plan, &cursor, LANE_STRIP - pending, targets + pending,
@@ -165,7 +165,7 @@ static void overwrite(const struct scatter_plan *plan, struct literal *result,
         scatter_rows(plan, NULL, result, updates);
         return;
     }
-    struct scatter_cursor cursor = {0, 0};
+    struct scatter_cursor cursor = {0};
     int64_t targets[LANE_STRIP], sources[LANE_STRIP], count;
     while ((count = scatter_next(plan, &cursor, LANE_STRIP, targets, sources)) > 0) {
         for (int64_t i = 0; i < count; i++) {
@@ -189,7 +189,7 @@ static void overwrite(const struct scatter_plan *plan, struct literal *result,
 static void add_integers(const struct scatter_plan *plan, struct literal *result,
                          const struct literal *updates)
 {
-    struct scatter_cursor cursor = {0, 0};
+    struct scatter_cursor cursor = {0};
     int64_t targets[LANE_STRIP], sources[LANE_STRIP], count;
     while ((count = scatter_next(plan, &cursor, LANE_STRIP, targets, sources)) > 0) {
         switch (type_bytes(result->shape->type)) {
@@ -215,7 +215,7 @@ static void add_integers(const struct scatter_plan *plan, struct literal *result
 /* An element is open if it or a contribution to it was; overwriting brings the update's mark. */
 static void spread_marks(const struct apply *apply)
 {
-    struct scatter_cursor cursor = {0, 0};
+    struct scatter_cursor cursor = {0};
     int64_t targets[LANE_STRIP], sources[LANE_STRIP], count;
     bool any = false;
     for (int i = 0; i < apply->count; i++) {

@@ -23,8 +23,10 @@ void scatter_plan_finish(struct scatter_plan *plan);
 /* Walks through the contributions that are not dropped. */
 struct scatter_cursor {
     int64_t s, w;
+    uint64_t calls;
 };
-/* The next ones, at most `most`: targets[i], sources[i]. Returns how many; 0 at the end. */
+/* The next ones, at most `most`: targets[i], sources[i]. Returns how many; 0 at the end, and when
+ * the work is to stop (poll.h). */
 int64_t scatter_next(const struct scatter_plan *plan, struct scatter_cursor *cursor, int64_t most,
                      int64_t *targets, int64_t *sources);
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hlo/base/pool.h"
 #include "hlo/floats.h"
 #include "interp/exact_sum.h"
 #include "interp/poll.h"
@@ -28,7 +27,7 @@ struct sum_job {
 /* How often each element is hit: 0, 1, or 2 for more. */
 static int64_t count_hits(const struct scatter_plan *plan, uint8_t *hits)
 {
-    struct scatter_cursor cursor = {0, 0};
+    struct scatter_cursor cursor = {0};
     int64_t targets[LANE_STRIP], sources[LANE_STRIP], count, several = 0;
     while ((count = scatter_next(plan, &cursor, LANE_STRIP, targets, sources)) > 0) {
         for (int64_t i = 0; i < count; i++) {
@@ -47,7 +46,7 @@ static void add_single(const struct scatter_plan *plan, const uint8_t *hits, str
     enum type type = result->shape->type;
     struct lane_step add;
     lane_binary(OP_ADD, type, &add);
-    struct scatter_cursor cursor = {0, 0};
+    struct scatter_cursor cursor = {0};
     int64_t targets[LANE_STRIP], sources[LANE_STRIP], count;
     double a[2 * LANE_STRIP], b[2 * LANE_STRIP];
     const void *in[2] = {a, b};
@@ -159,7 +158,7 @@ static bool add_several(const struct scatter_plan *plan, const uint8_t *hits, in
     if (list == NULL) {
         return false;
     }
-    struct scatter_cursor cursor = {0, 0};
+    struct scatter_cursor cursor = {0};
     int64_t targets[LANE_STRIP], sources[LANE_STRIP], count, kept = 0;
     while ((count = scatter_next(plan, &cursor, LANE_STRIP, targets, sources)) > 0) {
         for (int64_t i = 0; i < count; i++) {
@@ -195,8 +194,11 @@ bool scatter_sum(const struct scatter_plan *plan, struct literal *result,
     bool ok = hits != NULL;
     if (ok) {
         int64_t several = count_hits(plan, hits);
-        add_single(plan, hits, result, updates);
-        ok = several == 0 || add_several(plan, hits, several, result, updates);
+        ok = !poll_now(); /* else they are not all counted */
+        if (ok) {
+            add_single(plan, hits, result, updates);
+            ok = several == 0 || add_several(plan, hits, several, result, updates);
+        }
     }
     free(hits);
     return ok || error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for the sums of a scatter");

@@ -105,8 +105,8 @@ static struct literal *run(const struct instruction *instruction, enum fidelity 
     for (int64_t s = 0; s < plan.places; s++) {
         plan.update_start[s] = s;
     }
-    bool ok = (whole && !job.failed) ||
-              error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for windows");
+    bool ok =
+        (whole && !job.failed) || error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for windows");
     ok = ok && scatter_apply(&plan, scatter, true, fidelity, &result, &source, 1, err);
     scatter_plan_finish(&plan);
     if (!ok) {

@@ -9,6 +9,7 @@
 
 #include "interp/elementwise.h"
 #include "interp/marks.h"
+#include "interp/poll.h"
 
 struct job {
     const struct program *comparator;
@@ -44,6 +45,12 @@ static int64_t line_base(const struct job *job, int64_t line)
 
 /* --- by keys --- */
 
+/* Now and then in a loop over strips of a line: whether to stop. */
+static bool is_stopped(int64_t first)
+{
+    return first / LANE_STRIP % 64 == 63 && poll_now();
+}
+
 /* The mapped values of one key along a line; false if one has no place in an order. */
 static bool map_line(struct worker *worker, int key, int64_t base)
 {
@@ -63,6 +70,9 @@ static bool map_line(struct worker *worker, int key, int64_t base)
             }
         }
         program_run(frame, count);
+        if (is_stopped(first)) {
+            return false;
+        }
         uint64_t *mapped = worker->direct ? worker->mapped : worker->mapped + key * job->n + first;
         if (!sort_key_map(&job->keys[key], program_output(frame, 0), mapped, count)) {
             return false;
@@ -74,7 +84,8 @@ static bool map_line(struct worker *worker, int key, int64_t base)
     return true;
 }
 
-/* The order of a line by its keys, the last key first. */
+/* The order of a line by its keys, the last key first. False if there is none, or when the work is
+ * to stop. */
 static bool order_by_keys(struct worker *worker, int64_t base, int64_t *order)
 {
     struct job *job = worker->job;
@@ -92,6 +103,9 @@ static bool order_by_keys(struct worker *worker, int64_t base, int64_t *order)
             items[i] = (struct sort_item){mapped[index], index};
         }
         struct sort_item *sorted = sort_items(items, other, n, sort_key_bits(&job->keys[key]));
+        if (sorted == NULL) {
+            return false;
+        }
         other = sorted == items ? other : items;
         items = sorted;
     }
@@ -127,7 +141,7 @@ static bool find_ties(struct worker *worker, struct program_frame *frame, int64_
             lane_gather(type, job->compared[k], lefts, program_input(frame, 2 * k), count);
             lane_gather(type, job->compared[k], rights, program_input(frame, 2 * k + 1), count);
         }
-        if (!program_run(frame, count)) {
+        if (!program_run(frame, count) || is_stopped(first)) {
             return false;
         }
         const uint8_t *less = program_output(frame, 0);
@@ -223,7 +237,7 @@ static void move_strip(enum type type, const void *from, const int64_t *sources,
 static void move_line(struct job *job, int64_t base, const int64_t *order, bool open)
 {
     int64_t sources[LANE_STRIP], targets[LANE_STRIP];
-    for (int64_t first = 0; first < job->n; first += LANE_STRIP) {
+    for (int64_t first = 0; first < job->n && !is_stopped(first); first += LANE_STRIP) {
         int64_t count = job->n - first < LANE_STRIP ? job->n - first : LANE_STRIP;
         for (int64_t i = 0; i < count; i++) {
             sources[i] = base + order[first + i] * job->stride;
@@ -326,7 +340,7 @@ static void sort_range(void *context, int64_t begin, int64_t end)
                 finish_line(&worker, base, worker.order, false);
             } else {
                 /* NaN: the comparator is no order, so the result is anybody's. */
-                ok = merge_lines(&worker, frame, l, 1, true);
+                ok = !poll_now() && merge_lines(&worker, frame, l, 1, true);
             }
             l++;
         } else {

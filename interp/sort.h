@@ -35,7 +35,7 @@ struct sort_item {
     int64_t index;
 };
 /* Sorts items by key, stable. other: memory for as many. Returns the one of the two that holds the
- * result. */
+ * result; NULL when the work is to stop (poll.h). */
 struct sort_item *sort_items(struct sort_item *items, struct sort_item *other, int64_t count,
                              int bits);
 

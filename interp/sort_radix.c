@@ -2,6 +2,7 @@
  * many. Keys of at most 32 bits travel in one word with their index. */
 #include <string.h>
 
+#include "interp/poll.h"
 #include "interp/sort.h"
 
 enum {
@@ -85,6 +86,9 @@ static struct sort_item *sort_wide(struct sort_item *items, struct sort_item *ot
         for (int64_t i = 0; i < count; i++) {
             places[items[i].key >> shift & mask]++;
         }
+        if (poll_now()) {
+            return NULL;
+        }
         if (!make_places(places, digit, count)) {
             continue;
         }
@@ -109,6 +113,9 @@ static uint64_t *sort_words(uint64_t *words, uint64_t *other, int64_t count, int
         for (int64_t i = 0; i < count; i++) {
             places[words[i] >> shift & mask]++;
         }
+        if (poll_now()) {
+            return NULL;
+        }
         if (!make_places(places, digit, count)) {
             continue;
         }
@@ -131,6 +138,9 @@ static struct sort_item *sort_narrow(struct sort_item *items, struct sort_item *
         words[i] = items[i].key << 32 | (uint64_t)items[i].index;
     }
     const uint64_t *sorted = sort_words(words, more, count, bits);
+    if (sorted == NULL) {
+        return NULL;
+    }
     for (int64_t i = 0; i < count; i++) {
         items[i] = (struct sort_item){sorted[i] >> 32, (int64_t)(sorted[i] & UINT32_MAX)};
     }

@@ -9,10 +9,10 @@
  * erf_inv(x)      the y with erf(y) = x; ±∞ at ±1, NaN beyond
  * erfc(x)         1 − erf(x)
  * lgamma(x)       log |Γ(x)|; +∞ at 0, −1, −2, … and ±∞
- * zeta(s, q)      Σ (q + k)^−s over k ≥ 0 (Hurwitz): +∞ at s = 1, NaN for s < 1; of q ≤ 0 NaN unless
- *                 s is an integer; at the poles q = 0, −1, −2, … +∞ if s is even, otherwise NaN
- * polygamma(n, x) the n-th derivative of digamma, (−1)^(n+1) n! zeta(n + 1, x); NaN unless n is 0, 1,
- *                 2, …; of n = 0 digamma
+ * zeta(s, q)      Σ (q + k)^−s over k ≥ 0 (Hurwitz): +∞ at s = 1, NaN for s < 1; of q ≤ 0 NaN
+ * unless s is an integer; at the poles q = 0, −1, −2, … +∞ if s is even, otherwise NaN polygamma(n,
+ * x) the n-th derivative of digamma, (−1)^(n+1) n! zeta(n + 1, x); NaN unless n is 0, 1, 2, …; of n
+ * = 0 digamma
  *
  * NaN operands give NaN. Limits at infinite operands are those of the function: zeta(s, ∞) = 0. */
 #ifndef INTERP_SPECIAL_H

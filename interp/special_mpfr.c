@@ -19,9 +19,9 @@ static void error_units(struct special_value *out, double units, mpfr_prec_t pre
 /* --- bessel_i1e ---------------------------------------------------------------------------- */
 
 /* exp(−x) I₁(x) for x > 0 by the power series (DLMF 10.25.2): t₀ = x/2,
- * tₖ = tₖ₋₁ · (x²/4) / (k (k + 1)), all positive. tₖ has at most 3k + 1 roundings, N terms are added,
- * and terms are left out when each is less than half the one before and the first less than a unit
- * of the sum, so that they are less than two units. */
+ * tₖ = tₖ₋₁ · (x²/4) / (k (k + 1)), all positive. tₖ has at most 3k + 1 roundings, N terms are
+ * added, and terms are left out when each is less than half the one before and the first less than
+ * a unit of the sum, so that they are less than two units. */
 static void bessel_series(struct special_value *out, double x, mpfr_prec_t precision)
 {
     mpfr_t term, square, sum;
@@ -178,9 +178,8 @@ static double rounded_by_mpfr(enum special_function function, enum type type, do
     mpfr_init2(value, 64);
     mpfr_set_d(argument, x, MPFR_RNDN);
     int sign;
-    const int inexact = function == SPECIAL_LGAMMA
-                            ? mpfr_lgamma(value, &sign, argument, MPFR_RNDZ)
-                            : mpfr_digamma(value, argument, MPFR_RNDZ);
+    const int inexact = function == SPECIAL_LGAMMA ? mpfr_lgamma(value, &sign, argument, MPFR_RNDZ)
+                                                   : mpfr_digamma(value, argument, MPFR_RNDZ);
     const double result = exact_from_mpfr(type, value, inexact != 0);
     mpfr_clears(argument, value, (mpfr_ptr)0);
     return result;

@@ -8,9 +8,9 @@
  * (F. Johansson, "Rigorous high-precision computation of the Hurwitz zeta function and its
  * derivatives", 2015, section 2, for the general bound). B_2j / (2j)! = ±2 zeta(2j) / (2π)^2j.
  *
- * Of q < 0 with an integer s, let f = q − floor(q). The terms of negative q + k are, but for the sign
- * of (−1)^s, those of zeta(s, 1 − f) up to |q|:
- *   zeta(s, q) = zeta(s, f) + (−1)^s (zeta(s, 1 − f) − zeta(s, 1 + |q|)). */
+ * Of q < 0 with an integer s, let f = q − floor(q). The terms of negative q + k are, but for the
+ * sign of (−1)^s, those of zeta(s, 1 − f) up to |q|: zeta(s, q) = zeta(s, f) + (−1)^s (zeta(s, 1 −
+ * f) − zeta(s, 1 + |q|)). */
 #include <math.h>
 
 #include "interp/special_internal.h"
@@ -283,7 +283,8 @@ void special_polygamma(struct special_value *out, double n, double x, mpfr_prec_
     mpfr_add_d(size, size, largest_term(order, start, f), MPFR_RNDN);
     const double exponent = mpfr_get_d(size, MPFR_RNDN);
     const bool even = fmod(n, 2) == 0;
-    /* Of such n that n! leaves even MPFR's range, in range is only what is known not to a factor. */
+    /* Of such n that n! leaves even MPFR's range, in range is only what is known not to a factor.
+     */
     if (fabs(exponent) > range || n > 1e15) {
         const bool negative = x < 0 && even && mpfr_cmp_d(f, 0.5) > 0;
         out_of_range(out, exponent, negative != even);

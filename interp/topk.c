@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hlo/base/pool.h"
 #include "interp/marks.h"
 #include "interp/poll.h"
 #include "interp/sort.h"
@@ -63,13 +62,17 @@ static void sink(struct sort_item *heap, int64_t size, int64_t at)
     }
 }
 
-/* The k first of a line, in no order: a heap whose top is the last of them. */
-static void keep_first(const struct job *job, int64_t line, struct sort_item *heap)
+/* The k first of a line, in no order: a heap whose top is the last of them. False when the work is
+ * to stop. */
+static bool keep_first(const struct job *job, int64_t line, struct sort_item *heap)
 {
     uint64_t mapped[LANE_STRIP];
     for (int64_t first = 0; first < job->n; first += LANE_STRIP) {
         int64_t count = job->n - first < LANE_STRIP ? job->n - first : LANE_STRIP;
         map_strip(job, line * job->n + first, count, mapped);
+        if (first / LANE_STRIP % 256 == 255 && poll_now()) {
+            return false;
+        }
         for (int64_t i = 0; i < count; i++) {
             int64_t index = first + i;
             if (index < job->k) {
@@ -83,9 +86,10 @@ static void keep_first(const struct job *job, int64_t line, struct sort_item *he
             }
         }
     }
+    return true;
 }
 
-/* The whole line in order. */
+/* The whole line in order; NULL when the work is to stop. */
 static struct sort_item *sort_line(const struct job *job, int64_t line, struct sort_item *items,
                                    struct sort_item *other)
 {
@@ -115,11 +119,15 @@ static void topk_range(void *context, int64_t begin, int64_t end)
     struct sort_item *other = malloc(room * sizeof *other);
     for (int64_t l = begin; l < end && items != NULL && other != NULL; l++) {
         const struct sort_item *sorted = items;
-        if (few) {
-            keep_first(job, l, items);
+        if (!few) {
+            sorted = sort_line(job, l, items, other);
+        } else if (keep_first(job, l, items)) {
             qsort(items, (size_t)job->k, sizeof *items, compare_items);
         } else {
-            sorted = sort_line(job, l, items, other);
+            sorted = NULL;
+        }
+        if (sorted == NULL) {
+            break;
         }
         for (int64_t i = 0; i < job->k; i++) {
             memcpy((char *)literal_data(job->values) + (size_t)(l * job->k + i) * bytes,

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "hlo/base/error.h"
-#include "hlo/base/pool.h"
 #include "hlo/literal.h"
 #include "interp/poll.h"
 #include "interp/walk_kernels.h"

@@ -255,22 +255,26 @@ struct damage_texts {
     } list[DAMAGE_MAX_TEXTS];
 };
 
-/* Adds the .hlo files below a folder of the sources, but large ones. */
-static inline void damage_collect(struct damage_texts *texts, const char *folder)
+/* Adds the files below a folder whose names end so, but large ones. */
+static inline void damage_collect_files(struct damage_texts *texts, const char *folder,
+                                        const char *ending)
 {
+    size_t ending_size = strlen(ending);
     DIR *directory = opendir(folder);
     if (directory == NULL) {
         return;
     }
     for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
         char path[4096];
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= (int)sizeof path) {
+            continue;
+        }
         size_t length = strlen(path), size;
         if (entry->d_type == DT_DIR && entry->d_name[0] != '.') {
-            damage_collect(texts, path);
+            damage_collect_files(texts, path, ending);
         }
-        if (texts->count == DAMAGE_MAX_TEXTS || length < 4 ||
-            strcmp(path + length - 4, ".hlo") != 0) {
+        if (texts->count == DAMAGE_MAX_TEXTS || length < ending_size ||
+            strcmp(path + length - ending_size, ending) != 0) {
             continue;
         }
         char *data = file_read(path, &size, NULL);
@@ -281,6 +285,11 @@ static inline void damage_collect(struct damage_texts *texts, const char *folder
         texts->list[texts->count++] = (struct damage_text){memory_strdup(path), data, size};
     }
     closedir(directory);
+}
+
+static inline void damage_collect(struct damage_texts *texts, const char *folder)
+{
+    damage_collect_files(texts, folder, ".hlo");
 }
 
 /* The same of a folder of the sources; there must be some. */

@@ -244,8 +244,7 @@ static bool attrs_equal(const struct mlir_attr *a, const struct mlir_attr *b)
     text_init(&text_b);
     mlir_print_attr(a, &text_a);
     mlir_print_attr(b, &text_b);
-    bool equal =
-        text_a.size == text_b.size && memcmp(text_a.data, text_b.data, text_a.size) == 0;
+    bool equal = text_a.size == text_b.size && memcmp(text_a.data, text_b.data, text_a.size) == 0;
     text_finish(&text_a);
     text_finish(&text_b);
     return equal;
@@ -340,8 +339,8 @@ static bool compare_ops(struct comparison *comparison, const struct mlir_op *a,
                         const struct mlir_op *b)
 {
     if (strcmp(a->name, b->name) != 0) {
-        return error_at(comparison->err, mlir_where(comparison->file, a), "%s in the one, %s in the other",
-                        a->name, b->name);
+        return error_at(comparison->err, mlir_where(comparison->file, a),
+                        "%s in the one, %s in the other", a->name, b->name);
     }
     if (a->operand_count != b->operand_count || a->result_count != b->result_count ||
         a->region_count != b->region_count || a->successor_count != b->successor_count) {
@@ -366,8 +365,8 @@ static bool compare_ops(struct comparison *comparison, const struct mlir_op *a,
 bool mlir_file_equal(const struct mlir_file *a, const struct mlir_file *b, struct error *err)
 {
     struct comparison comparison = {.file = a, .err = err};
-    mlir_numbers_init(&comparison.a, a->module, false);
-    mlir_numbers_init(&comparison.b, b->module, false);
+    mlir_numbers_init(&comparison.a, a->module);
+    mlir_numbers_init(&comparison.b, b->module);
     bool equal = compare_ops(&comparison, a->module, b->module);
     mlir_numbers_finish(&comparison.a);
     mlir_numbers_finish(&comparison.b);

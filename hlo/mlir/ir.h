@@ -167,7 +167,7 @@ struct mlir_attr {
 
 enum mlir_location_kind {
     MLIR_LOC_UNKNOWN,
-    MLIR_LOC_FILE,  /* "file":line:column, maybe to end_line:end_column */
+    MLIR_LOC_FILE,  /* "file":line:column, to end_line:end_column unless that line is 0 */
     MLIR_LOC_NAME,  /* "name"(child) */
     MLIR_LOC_CALL,  /* callsite(children[0] at children[1]) */
     MLIR_LOC_FUSED, /* fused<metadata>[children] */

@@ -257,6 +257,8 @@ static int64_t dense_int(const struct mlir_attr *attr, int64_t index)
     }
 }
 
+enum { SPLAT_INTS_MOST = 1 << 12 };
+
 bool mlir_attr_as_ints(struct mlir_file *file, const struct mlir_attr *attr, struct ints *ints)
 {
     int64_t count = attr->kind == MLIR_ATTR_INTS    ? attr->ints.count
@@ -267,7 +269,9 @@ bool mlir_attr_as_ints(struct mlir_file *file, const struct mlir_attr *attr, str
         *ints = attr->ints;
         return true;
     }
-    if (count < 0 || count > INT32_MAX) {
+    /* What is written out is no longer than the file; a splat may say any length. */
+    bool is_splat = attr->kind == MLIR_ATTR_DENSE && attr->dense.splat;
+    if (count < 0 || count > (is_splat ? SPLAT_INTS_MOST : INT32_MAX)) {
         return false;
     }
     if (attr->kind == MLIR_ATTR_DENSE) {

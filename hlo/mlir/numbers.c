@@ -1,9 +1,13 @@
 /* Numbers of values and blocks. */
 #include "hlo/mlir/numbers.h"
 
+#include <stdlib.h>
+
+/* Of the ops that isolate the same names. */
 struct counters {
     int64_t values, arguments;
-    bool restart;
+    const struct mlir_op **isolated; /* those inside, whose regions come later */
+    size_t count, capacity;
 };
 
 static void put(struct map *map, const void *key, int64_t number)
@@ -42,21 +46,40 @@ static void number_op(struct mlir_numbers *numbers, const struct mlir_op *op,
     if (op->result_count > 0) {
         put(&numbers->ops, op, counters->values++);
     }
-    bool isolated = op->opcode == MLIR_OP_MODULE || op->opcode == MLIR_OP_FUNC;
-    struct counters inner = {.restart = true};
+    if (op->opcode == MLIR_OP_MODULE || op->opcode == MLIR_OP_FUNC) {
+        counters->isolated = grow(counters->isolated, counters->count, &counters->capacity,
+                                  sizeof *counters->isolated);
+        counters->isolated[counters->count++] = op;
+        return;
+    }
     for (int i = 0; i < op->region_count; i++) {
-        number_region(numbers, &op->regions[i],
-                      isolated && counters->restart ? &inner : counters);
+        number_region(numbers, &op->regions[i], counters);
     }
 }
 
-void mlir_numbers_init(struct mlir_numbers *numbers, const struct mlir_op *op, bool restart)
+/* The regions of an op, from those numbers on, and then those of what is isolated inside. */
+static void number_isolated(struct mlir_numbers *numbers, const struct mlir_op *op, int64_t values,
+                            int64_t arguments)
+{
+    struct counters counters = {.values = values, .arguments = arguments};
+    for (int i = 0; i < op->region_count; i++) {
+        number_region(numbers, &op->regions[i], &counters);
+    }
+    for (size_t i = 0; i < counters.count; i++) {
+        number_isolated(numbers, counters.isolated[i], counters.values, counters.arguments);
+    }
+    free(counters.isolated);
+}
+
+void mlir_numbers_init(struct mlir_numbers *numbers, const struct mlir_op *op)
 {
     map_init(&numbers->ops);
     map_init(&numbers->arguments);
     map_init(&numbers->blocks);
-    struct counters counters = {.restart = restart};
-    number_op(numbers, op, &counters);
+    if (op->result_count > 0) {
+        put(&numbers->ops, op, 0);
+    }
+    number_isolated(numbers, op, op->result_count > 0, 0);
 }
 
 void mlir_numbers_finish(struct mlir_numbers *numbers)

@@ -11,8 +11,9 @@ struct mlir_numbers {
     struct map blocks;    /* struct mlir_block* → its number in its region + 1 */
 };
 
-/* Functions and modules (all that isolates its names) begin anew when `restart`. */
-void mlir_numbers_init(struct mlir_numbers *numbers, const struct mlir_op *op, bool restart);
+/* Functions and modules, which isolate their names, have numbers beyond all of what is around them,
+ * but may have those of their neighbours: MLIR's parser sees no isolation in generic form. */
+void mlir_numbers_init(struct mlir_numbers *numbers, const struct mlir_op *op);
 void mlir_numbers_finish(struct mlir_numbers *numbers);
 /* −1: the value or block is not in the file. */
 int64_t mlir_number_of_value(const struct mlir_numbers *numbers, const struct mlir_value *value);

@@ -126,7 +126,7 @@ static void print_op(struct printer *printer, const struct mlir_op *op, int inde
 void mlir_print(const struct mlir_file *file, struct text *out)
 {
     struct printer printer = {.out = out};
-    mlir_numbers_init(&printer.numbers, file->module, true);
+    mlir_numbers_init(&printer.numbers, file->module);
     print_op(&printer, file->module, 0);
     mlir_numbers_finish(&printer.numbers);
 }

@@ -142,8 +142,8 @@ static struct ints ints_of(const struct mlir_dictionary *parameters, const char 
 }
 
 /* What stands at dimension `place`: one letter, or a number; −1 when nothing or several do. */
-static int conv_dimension(const struct mlir_dictionary *parameters, const struct dialect_conv_side *side,
-                          int64_t place)
+static int conv_dimension(const struct mlir_dictionary *parameters,
+                          const struct dialect_conv_side *side, int64_t place)
 {
     struct ints spatial = ints_of(parameters, side->spatial);
     int found = -1, count = 0;

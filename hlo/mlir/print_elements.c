@@ -124,8 +124,8 @@ static bool is_splat(const struct elements *elements)
         return attr->dense.count > 0;
     }
     const char *data = attr->dense.data;
-    return memcmp(data, data + elements->size,
-                  (size_t)(attr->dense.count - 1) * elements->size) == 0;
+    return memcmp(data, data + elements->size, (size_t)(attr->dense.count - 1) * elements->size) ==
+           0;
 }
 
 /* The bytes of the elements; those of less than eight bits have no more than these. */

@@ -24,8 +24,9 @@ static void check_value(enum special_function function, const struct reference_f
                         double a, double b, mpfr_srcptr exact)
 {
     const double want = reference_round(format, exact), got = apply(function, format->type, a, b);
-    REQUIRE(memcmp(&want, &got, sizeof want) == 0, "function %d of %a and %a in format %d: %a, not %a",
-            (int)function, a, b, format->precision, got, want);
+    REQUIRE(memcmp(&want, &got, sizeof want) == 0,
+            "function %d of %a and %a in format %d: %a, not %a", (int)function, a, b,
+            format->precision, got, want);
 }
 
 /* In every format that holds a and b. */
@@ -43,7 +44,8 @@ static void check_value_everywhere(enum special_function function, double a, dou
 static double random_value(struct rng *rng, const struct reference_format *format, int least,
                            int most)
 {
-    const double size = ldexp(1 + rng_uniform(rng), least + (int)rng_below(rng, (uint64_t)(most - least + 1)));
+    const double size =
+        ldexp(1 + rng_uniform(rng), least + (int)rng_below(rng, (uint64_t)(most - least + 1)));
     return float_round(format->type, size);
 }
 
@@ -166,7 +168,8 @@ START_TEST(test_gamma)
     mpfr_t x, exact;
     mpfr_inits2(PRECISION, x, exact, (mpfr_ptr)NULL);
     for (int i = 0; i < 1500; i++) {
-        const double value = random_value(&rng, formats[i % FORMATS], -12, 9) * (i % 3 == 0 ? -1 : 1);
+        const double value =
+            random_value(&rng, formats[i % FORMATS], -12, 9) * (i % 3 == 0 ? -1 : 1);
         if (value < 0 && value == floor(value)) {
             continue;
         }
@@ -348,8 +351,7 @@ START_TEST(test_limits)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const double got = apply(rows[i].function, TYPE_F64, rows[i].a, rows[i].b);
-        REQUIRE(isnan(rows[i].want) ? isnan(got)
-                                    : memcmp(&got, &rows[i].want, sizeof got) == 0,
+        REQUIRE(isnan(rows[i].want) ? isnan(got) : memcmp(&got, &rows[i].want, sizeof got) == 0,
                 "function %d of %g and %g: %g, not %g", (int)rows[i].function, rows[i].a, rows[i].b,
                 got, rows[i].want);
     }
@@ -358,7 +360,7 @@ END_TEST
 
 /* --- calls --- */
 
-#define COMPOSITE(name)                                                           \
+#define COMPOSITE(name)                                                                          \
     "is_composite=true, frontend_attributes={composite.attributes=\"{}\",composite.name=\"" name \
     "\",composite.version=\"0\"}"
 #define TWICE "f { p = f32[] parameter(0) ROOT r = f32[] add(p, p) } "
@@ -371,25 +373,32 @@ START_TEST(test_calls)
                     "ROOT r = f32[3] call(x), to_apply=f, " COMPOSITE("chlo.lgamma") " }",
                     "f32[3] {1, 4, inf}", NULL, NULL, NULL, "f32[3] {0, 1.79175949, inf}");
     /* Among elementwise instructions, and in the program of a map and of a reducer. */
-    check_evaluates("HloModule m " TWICE3 "ENTRY e { x = f32[3] parameter(0) n = f32[3] negate(x) "
-                    "y = f32[3] call(n), to_apply=f, " COMPOSITE("chlo.lgamma") " "
-                    "ROOT r = f32[3] add(y, y) }",
-                    "f32[3] {-1, -4, 0}", NULL, NULL, NULL, "f32[3] {0, 3.58351898, inf}");
+    check_evaluates(
+        "HloModule m " TWICE3 "ENTRY e { x = f32[3] parameter(0) n = f32[3] negate(x) "
+        "y = f32[3] call(n), to_apply=f, " COMPOSITE("chlo.lgamma") " "
+                                                                    "ROOT r = f32[3] add(y, y) }",
+        "f32[3] {-1, -4, 0}", NULL, NULL, NULL, "f32[3] {0, 3.58351898, inf}");
     check_evaluates("HloModule m " TWICE "g { p = f32[] parameter(0) "
-                    "ROOT r = f32[] call(p), to_apply=f, " COMPOSITE("chlo.erf_inv") " } "
-                    "ENTRY e { x = f32[3] parameter(0) ROOT r = f32[3] map(x), dimensions={0}, to_apply=g }",
+                    "ROOT r = f32[] call(p), to_apply=f, " COMPOSITE(
+                        "chlo.erf_inv") " } "
+                                        "ENTRY e { x = f32[3] parameter(0) ROOT r = f32[3] map(x), "
+                                        "dimensions={0}, to_apply=g }",
                     "f32[3] {0, 1, -1}", NULL, NULL, NULL, "f32[3] {0, inf, -inf}");
-    check_evaluates("HloModule m " TWICE "body { s = (s32[], f32[]) parameter(0) "
-                    "i = s32[] get-tuple-element(s), index=0 v = f32[] get-tuple-element(s), index=1 "
-                    "one = s32[] constant(1) j = s32[] add(i, one) "
-                    "w = f32[] call(v), to_apply=f, " COMPOSITE("chlo.lgamma") " "
-                    "ROOT r = (s32[], f32[]) tuple(j, w) } "
-                    "cond { s = (s32[], f32[]) parameter(0) i = s32[] get-tuple-element(s), index=0 "
-                    "n = s32[] constant(2) ROOT r = pred[] compare(i, n), direction=LT } "
-                    "ENTRY e { x = f32[] parameter(0) z = s32[] constant(0) "
-                    "t = (s32[], f32[]) tuple(z, x) w = (s32[], f32[]) while(t), condition=cond, body=body "
-                    "ROOT r = f32[] get-tuple-element(w), index=1 }",
-                    "f32[] 0", NULL, NULL, NULL, "f32[] inf");
+    check_evaluates(
+        "HloModule m " TWICE "body { s = (s32[], f32[]) parameter(0) "
+        "i = s32[] get-tuple-element(s), index=0 v = f32[] get-tuple-element(s), index=1 "
+        "one = s32[] constant(1) j = s32[] add(i, one) "
+        "w = f32[] call(v), to_apply=f, " COMPOSITE(
+            "chlo.lgamma") " "
+                           "ROOT r = (s32[], f32[]) tuple(j, w) } "
+                           "cond { s = (s32[], f32[]) parameter(0) i = s32[] get-tuple-element(s), "
+                           "index=0 "
+                           "n = s32[] constant(2) ROOT r = pred[] compare(i, n), direction=LT } "
+                           "ENTRY e { x = f32[] parameter(0) z = s32[] constant(0) "
+                           "t = (s32[], f32[]) tuple(z, x) w = (s32[], f32[]) while(t), "
+                           "condition=cond, body=body "
+                           "ROOT r = f32[] get-tuple-element(w), index=1 }",
+        "f32[] 0", NULL, NULL, NULL, "f32[] inf");
     /* Another name, or no composite: the computation. */
     check_evaluates("HloModule m " TWICE3 "ENTRY e { x = f32[3] parameter(0) "
                     "ROOT r = f32[3] call(x), to_apply=f, " COMPOSITE("my.lgamma") " }",

@@ -386,8 +386,6 @@ static struct mlir_attr *read_file_location(struct cursor *cursor)
         return NULL;
     }
     location->text = name->string.data;
-    location->end_line = location->line;
-    location->end_column = location->column;
     return attr;
 }
 
@@ -413,8 +411,10 @@ static struct mlir_attr *read_range_location(struct cursor *cursor)
     location->text = name->string.data;
     location->line = places[0];
     location->column = places[1];
-    location->end_line = count == 4 ? places[2] : places[0];
-    location->end_column = count == 4 ? places[3] : count == 3 ? places[2] : places[1];
+    if (count >= 3) {
+        location->end_line = count == 4 ? places[2] : places[0];
+        location->end_column = count == 4 ? places[3] : places[2];
+    }
     return attr;
 }
 

@@ -191,7 +191,8 @@ struct mlir_attr *read_dense_array(struct cursor *cursor)
         return NULL;
     }
     bool is_float = type->kind == MLIR_FLOAT && type_is_float(type->element_type);
-    bool is_int = (type->kind == MLIR_INTEGER && type->width <= 64 && type->sign == MLIR_SIGNLESS);
+    bool is_int = type->kind == MLIR_INTEGER && type->sign == MLIR_SIGNLESS && type->width >= 1 &&
+                  type->width <= 64;
     if ((!is_float && !is_int) || (type->width != 1 && type->width % 8 != 0)) {
         cursor_refuse(cursor, "an array of such elements");
         return NULL;

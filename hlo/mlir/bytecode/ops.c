@@ -227,7 +227,7 @@ static bool read_head(struct cursor *cursor, struct op_head *head)
 
 static bool read_successors(struct cursor *cursor, struct ops_reader *reader, struct mlir_op *op)
 {
-    int count;
+    int count, block_count = reader->region == NULL ? 0 : reader->region->count;
     if (!cursor_count(cursor, 1, &count)) {
         return false;
     }
@@ -239,8 +239,8 @@ static bool read_successors(struct cursor *cursor, struct ops_reader *reader, st
         if (!cursor_varint(cursor, &index)) {
             return false;
         }
-        if (index >= (uint64_t)reader->region->count) {
-            return cursor_fail(cursor, "block %" PRIu64 " of %d", index, reader->region->count);
+        if (index >= (uint64_t)block_count) {
+            return cursor_fail(cursor, "block %" PRIu64 " of %d", index, block_count);
         }
         op->successors[i] = reader->region->blocks[index];
     }
@@ -465,10 +465,7 @@ bool bytecode_read_ops(struct bytecode *bytecode, struct cursor *ir)
     struct ops_state state = {0};
     struct mlir_op *module = mlir_op_new(file, "builtin.module", strlen("builtin.module"), 0, 0, 1);
     struct mlir_block *block = mlir_block_add(file, &module->regions[0], 0);
-    struct ops_reader reader = {.bytecode = bytecode,
-                                .state = &state,
-                                .region = &module->regions[0],
-                                .values = &values};
+    struct ops_reader reader = {.bytecode = bytecode, .state = &state, .values = &values};
     bool ok = read_block(ir, &reader, block);
     free(values.slots);
     free(state.ops);

@@ -64,11 +64,31 @@ static bool has_attr(const struct vhlo_op *row, const char *key)
     return false;
 }
 
+/* Adds to the new attributes those that no row knows. */
+static bool keep_others(struct vhlo_upgrade *upgrade)
+{
+    const struct mlir_dictionary *from = &upgrade->op->attrs, *made = &upgrade->attrs;
+    struct mlir_dictionary all;
+    bytecode_dictionary_reserve(upgrade->file, &all, from->count + made->count);
+    for (int i = 0; i < made->count; i++) {
+        all.entries[all.count++] = made->entries[i];
+    }
+    for (int i = 0; i < from->count; i++) {
+        if (!has_attr(upgrade->row, from->entries[i].key)) {
+            all.entries[all.count++] = from->entries[i];
+        }
+    }
+    struct cursor cursor = vhlo_cursor(upgrade);
+    upgrade->op->attrs = all;
+    return bytecode_dictionary_sort(&cursor, &upgrade->op->attrs);
+}
+
 static bool upgrade_attrs(struct vhlo_upgrade *upgrade)
 {
     struct mlir_op *op = upgrade->op;
+    int known = 0;
     upgrade->attrs = (struct mlir_dictionary){0, NULL};
-    for (const struct vhlo_attr *row = upgrade->row->attrs; row->name != NULL; row++) {
+    for (const struct vhlo_attr *row = upgrade->row->attrs; row->name != NULL; row++, known++) {
         struct mlir_attr *attr = mlir_op_attr(op, row->name);
         if (attr == NULL) {
             return vhlo_fail(upgrade, "lacks the attribute %s", row->name);
@@ -77,11 +97,8 @@ static bool upgrade_attrs(struct vhlo_upgrade *upgrade)
             return false;
         }
     }
-    for (int i = 0; i < op->attrs.count; i++) {
-        const struct mlir_named *entry = &op->attrs.entries[i];
-        if (!has_attr(upgrade->row, entry->key)) {
-            mlir_set(upgrade->file, &upgrade->attrs, entry->key, entry->value);
-        }
+    if (op->attrs.count > known) {
+        return keep_others(upgrade);
     }
     op->attrs = upgrade->attrs;
     return true;

@@ -126,81 +126,6 @@ static const struct mlir_type *read_witness(struct cursor *cursor)
     return mlir_other_type(cursor->bytecode->file, text, sizeof text - 1);
 }
 
-/* --- quantized types --- */
-
-/* What both kinds begin with. Flags: 1 for signed integers, whose type is the same as that of
- * unsigned ones. */
-static bool read_stored(struct cursor *cursor, struct mlir_quantized *quantized)
-{
-    uint64_t flags;
-    const struct mlir_type *storage;
-    if (!cursor_varint(cursor, &flags) || !cursor_type_of(cursor, MLIR_INTEGER, &storage) ||
-        !cursor_type_of(cursor, MLIR_FLOAT, &quantized->expressed)) {
-        return false;
-    }
-    quantized->storage = mlir_integer(cursor->bytecode->file, storage->width,
-                                      flags & 1 ? MLIR_SIGNLESS : MLIR_UNSIGNED);
-    return true;
-}
-
-static bool read_f64(struct cursor *cursor, double *value)
-{
-    return cursor_float(cursor, mlir_float(cursor->bytecode->file, "f64", 3), value);
-}
-
-static const struct mlir_type *read_quantized(struct cursor *cursor)
-{
-    double scale;
-    int64_t zero_point, one = 1;
-    struct mlir_quantized quantized = {.rank = 1, .counts = &one, .count = 1};
-    if (!read_stored(cursor, &quantized) || !read_f64(cursor, &scale) ||
-        !cursor_svarint(cursor, &zero_point) || !cursor_svarint(cursor, &quantized.minimum) ||
-        !cursor_svarint(cursor, &quantized.maximum)) {
-        return NULL;
-    }
-    quantized.scales = &scale;
-    quantized.zero_points = &zero_point;
-    return mlir_quantized(cursor->bytecode->file, &quantized);
-}
-
-static const struct mlir_type *read_quantized_per_axis(struct cursor *cursor)
-{
-    uint64_t axis;
-    struct mlir_quantized quantized = {.axis_count = 1, .rank = 1};
-    if (!read_stored(cursor, &quantized) || !cursor_varint(cursor, &axis) ||
-        !cursor_svarint(cursor, &quantized.minimum) ||
-        !cursor_svarint(cursor, &quantized.maximum) || !cursor_count(cursor, 1, &quantized.count)) {
-        return NULL;
-    }
-    if (axis > INT32_MAX) {
-        cursor_fail(cursor, "the axis of a quantized type is %llu", (unsigned long long)axis);
-        return NULL;
-    }
-    double *scales =
-        arena_array(&cursor->bytecode->file->arena, (size_t)quantized.count, sizeof *scales);
-    for (int i = 0; i < quantized.count; i++) {
-        if (!read_f64(cursor, &scales[i])) {
-            return NULL;
-        }
-    }
-    struct ints zero_points;
-    if (!cursor_svarints(cursor, &zero_points)) {
-        return NULL;
-    }
-    if (zero_points.count != quantized.count) {
-        cursor_fail(cursor, "a quantized type has %d scales and %d zero points", quantized.count,
-                    zero_points.count);
-        return NULL;
-    }
-    int64_t axes = (int64_t)axis, no_blocks = 0, counts = quantized.count;
-    quantized.axes = &axes;
-    quantized.block_sizes = &no_blocks;
-    quantized.counts = &counts;
-    quantized.scales = scales;
-    quantized.zero_points = zero_points.values;
-    return mlir_quantized(cursor->bytecode->file, &quantized);
-}
-
 /* --- the table --- */
 
 static const struct mlir_type *read_index(struct cursor *cursor)
@@ -250,13 +175,13 @@ static const struct type_row {
     [21] = {.read = read_encoded_tensor},
     [22] = {.read = read_token},
     [23] = {.read = read_tuple},
-    [24] = {.read = read_quantized},
+    [24] = {.read = cursor_quantized},
     [25] = {.read = read_unranked},
     [26] = {.read = read_witness},
     [27] = {.float_name = "f8E4M3FNUZ"},
     [28] = {.float_name = "f8E5M2FNUZ"},
     [29] = {.float_name = "f8E4M3B11FNUZ"},
-    [30] = {.read = read_quantized_per_axis},
+    [30] = {.read = cursor_quantized_per_axis},
     [31] = {.width = 2},
     [32] = {.width = 2, .sign = MLIR_UNSIGNED},
     [33] = {.read = read_none},

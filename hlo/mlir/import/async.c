@@ -1,8 +1,9 @@
 /* MLIR → HLO: async_start and async_done.
  *
  * all_gather, all_reduce and collective_permute have starts and dones of their own in HLO; of the
- * others an async-start makes a computation. Where an op is made of more than one instruction, so
- * that it has no start, it is done at once: the specification leaves it to us. */
+ * others an async-start makes a computation of one instruction. An op that becomes several is done
+ * at once, which the specification allows; XLA's translation of such an all_to_all is one that its
+ * verifier refuses. */
 #include <string.h>
 
 #include "hlo/mlir/import/import_internal.h"
@@ -56,10 +57,10 @@ static void make_start(struct scope *scope, const struct start_row *row,
     }
 }
 
-/* The op here, and its start in its place if it became one instruction. */
-static bool start_collective(struct scope *scope, const struct mlir_op *op,
-                             const struct start_row *row, const struct mlir_block *block,
-                             struct instruction *const *operands)
+/* The op at once: what it gives, or its start in its place if that is one instruction. `row` may be
+ * NULL: it has no start of its own. */
+static bool start_here(struct scope *scope, const struct mlir_op *op, const struct start_row *row,
+                       const struct mlir_block *block, struct instruction *const *operands)
 {
     for (int i = 0; i < block->argument_count; i++) {
         import_bind(scope, &block->arguments[i], operands[i]);
@@ -69,7 +70,8 @@ static bool start_collective(struct scope *scope, const struct mlir_op *op,
     if (root == NULL) {
         return false;
     }
-    bool is_whole = root->opcode == row->whole && root->operand_count == op->operand_count;
+    bool is_whole =
+        row != NULL && root->opcode == row->whole && root->operand_count == op->operand_count;
     for (int i = 0; is_whole && i < root->operand_count; i++) {
         is_whole = root->operands[i] == operands[i];
     }
@@ -80,12 +82,20 @@ static bool start_collective(struct scope *scope, const struct mlir_op *op,
     return true;
 }
 
+/* An async-start of a computation, which must be one instruction and its parameters; else at once,
+ * and the computation is dropped with those that it was given. */
 static bool start_computation(struct scope *scope, const struct mlir_op *op,
-                              struct instruction *const *operands)
+                              const struct mlir_block *block, struct instruction *const *operands)
 {
+    struct module *module = scope->importer->module;
+    int count = module->count;
     struct computation *computation = import_region(scope, op, 0, NULL, false);
     if (computation == NULL) {
         return false;
+    }
+    if (computation->count != computation->parameter_count + 1) {
+        module->count = count;
+        return start_here(scope, op, NULL, block, operands);
     }
     const struct shape *parts[] = {operands_shape(scope, op->operand_count, operands),
                                    computation->root->shape};
@@ -109,10 +119,10 @@ bool translate_async_start(struct scope *scope, const struct mlir_op *op)
     }
     for (int i = 0; i < START_ROWS; i++) {
         if (start_rows[i].op == block->ops[0]->opcode && block->ops[0]->result_count == 1) {
-            return start_collective(scope, op, &start_rows[i], block, operands);
+            return start_here(scope, op, &start_rows[i], block, operands);
         }
     }
-    return start_computation(scope, op, operands);
+    return start_computation(scope, op, block, operands);
 }
 
 bool translate_async_done(struct scope *scope, const struct mlir_op *op)

@@ -73,6 +73,30 @@ struct instruction *build_convert(struct scope *scope, const struct mlir_op *op,
     return import_add(scope, op, OP_CONVERT, shape_with_type(from->shape, type), 1, &from);
 }
 
+static bool is_promotable(enum type from, enum type to)
+{
+    bool same_kind =
+        type_kind(from) == type_kind(to) || (type_is_integer(from) && type_is_integer(to));
+    return same_kind && type_bits(from) <= type_bits(to);
+}
+
+struct instruction *build_promote(struct scope *scope, const struct mlir_op *op,
+                                  struct instruction *from, enum type type)
+{
+    if (!shape_is_array(from->shape) || !is_promotable(from->shape->type, type)) {
+        import_fail(scope, op, "%s cannot be promoted to %s, which its computation takes",
+                    shape_text(from->shape), type_text(type));
+        return NULL;
+    }
+    return build_convert(scope, op, from, type);
+}
+
+bool build_is_token(struct scope *scope, const struct mlir_op *op, const struct instruction *value)
+{
+    return value->shape->type == TYPE_TOKEN ||
+           import_fail(scope, op, "takes a token last, not %s", shape_text(value->shape));
+}
+
 struct instruction *build_reshape(struct scope *scope, const struct mlir_op *op,
                                   struct instruction *from, int rank, const int64_t *sizes)
 {

@@ -23,6 +23,10 @@ const struct shape *build_results_shape(struct scope *scope, const struct mlir_o
 /* The same values as that type; `from` itself if it has it. */
 struct instruction *build_convert(struct scope *scope, const struct mlir_op *op,
                                   struct instruction *from, enum type type);
+/* The same, if the type is of the same kind and has no fewer bits (is_promotable in the
+ * specification); else NULL and an error. */
+struct instruction *build_promote(struct scope *scope, const struct mlir_op *op,
+                                  struct instruction *from, enum type type);
 struct instruction *build_reshape(struct scope *scope, const struct mlir_op *op,
                                   struct instruction *from, int rank, const int64_t *sizes);
 /* Dimension i of the result is dimension order[i] of `from`; `from` itself if nothing moves. */
@@ -42,6 +46,10 @@ struct instruction *build_ints(struct scope *scope, const struct mlir_op *op, en
                                int count, const int64_t *values);
 /* A computation of two scalars: their sum, or of preds whether one holds. */
 struct computation *build_sum(struct scope *scope, const struct mlir_op *op, enum type type);
+
+/* Is the value a token? An error at the op if not. */
+bool build_is_token(struct scope *scope, const struct mlir_op *op,
+                    const struct instruction *value);
 
 /* --- regions --- */
 

@@ -48,9 +48,9 @@ struct instruction *formula_compare(struct formula *formula, enum direction dire
 {
     struct instruction *operands[] = {a, b};
     struct instruction *compare =
-        a != NULL ? formula_add(formula, OP_COMPARE, shape_with_type(a->shape, TYPE_PRED), 2,
-                                operands)
-                  : NULL;
+        a != NULL
+            ? formula_add(formula, OP_COMPARE, shape_with_type(a->shape, TYPE_PRED), 2, operands)
+            : NULL;
     if (compare != NULL) {
         import_set_int(compare, ATTR_DIRECTION, direction);
     }
@@ -68,8 +68,7 @@ struct instruction *formula_select(struct formula *formula, struct instruction *
 static struct instruction *everywhere(struct formula *formula, const struct shape *shape,
                                       struct literal *scalar)
 {
-    struct instruction *constant =
-        formula_add(formula, OP_CONSTANT, scalar->shape, 0, NULL);
+    struct instruction *constant = formula_add(formula, OP_CONSTANT, scalar->shape, 0, NULL);
     constant->literal = scalar;
     if (shape->rank == 0) {
         return constant;
@@ -110,9 +109,9 @@ struct instruction *formula_bits(struct formula *formula, struct instruction *li
 
 struct instruction *formula_bitcast(struct formula *formula, struct instruction *a, enum type type)
 {
-    return a != NULL ? formula_add(formula, OP_BITCAST_CONVERT, shape_with_type(a->shape, type), 1,
-                                   &a)
-                     : NULL;
+    return a != NULL
+               ? formula_add(formula, OP_BITCAST_CONVERT, shape_with_type(a->shape, type), 1, &a)
+               : NULL;
 }
 
 struct instruction *formula_convert(struct formula *formula, struct instruction *a, enum type type)
@@ -178,8 +177,8 @@ bool translate_chlo_atan(struct scope *scope, const struct mlir_op *op)
         return false;
     }
     if (!type_is_complex(x->shape->type)) {
-        return finish(&formula, formula_binary(&formula, OP_ATAN2, x,
-                                               formula_number(&formula, x, 1)));
+        return finish(&formula,
+                      formula_binary(&formula, OP_ATAN2, x, formula_number(&formula, x, 1)));
     }
     struct instruction *re = part(&formula, OP_REAL, x), *im = part(&formula, OP_IMAG, x);
     struct instruction *turned = complex_of(&formula, formula_unary(&formula, OP_NEGATE, im), re);
@@ -214,9 +213,9 @@ bool translate_chlo_square(struct scope *scope, const struct mlir_op *op)
         return finish(&formula, formula_binary(&formula, OP_MULTIPLY, x, x));
     }
     struct instruction *re = part(&formula, OP_REAL, x), *im = part(&formula, OP_IMAG, x);
-    struct instruction *real = formula_binary(
-        &formula, OP_MULTIPLY, formula_binary(&formula, OP_SUBTRACT, re, im),
-        formula_binary(&formula, OP_ADD, re, im));
+    struct instruction *real =
+        formula_binary(&formula, OP_MULTIPLY, formula_binary(&formula, OP_SUBTRACT, re, im),
+                       formula_binary(&formula, OP_ADD, re, im));
     struct instruction *both = formula_binary(&formula, OP_MULTIPLY, re, im);
     return finish(&formula,
                   complex_of(&formula, real, formula_binary(&formula, OP_ADD, both, both)));
@@ -252,13 +251,13 @@ bool translate_chlo_asin_acos_kernel(struct scope *scope, const struct mlir_op *
                          "is a step inside decompositions that no program writes (ChloOps.td)");
 }
 
-/* Bits of the magnitude count up away from zero. Of two zeros, and of equal values, y; NaN if either
- * is. */
+/* Bits of the magnitude count up away from zero. Of two zeros, and of equal values, y; NaN if
+ * either is. */
 struct instruction *chlo_next_after(struct scope *scope, const struct mlir_op *op,
                                     struct instruction *x, struct instruction *y)
 {
-    static const enum type unsigned_types[] = {[1] = TYPE_U8, [2] = TYPE_U16, [4] = TYPE_U32,
-                                               [8] = TYPE_U64};
+    static const enum type unsigned_types[] = {
+        [1] = TYPE_U8, [2] = TYPE_U16, [4] = TYPE_U32, [8] = TYPE_U64};
     enum type type = x->shape->type;
     if (!type_is_float(type) || type_bits(type) < 16 || !shape_compatible(x->shape, y->shape)) {
         import_fail(scope, op, "takes floats of one type, not %s and %s", shape_text(x->shape),
@@ -276,19 +275,17 @@ struct instruction *chlo_next_after(struct scope *scope, const struct mlir_op *o
     struct instruction *same_side =
         formula_compare(f, DIRECTION_EQ, formula_binary(f, OP_AND, a, sign_bit),
                         formula_binary(f, OP_AND, b, sign_bit));
-    struct instruction *grows = formula_binary(
-        f, OP_AND, same_side, formula_compare(f, DIRECTION_LT, size, other_size));
-    struct instruction *moved =
-        formula_select(f, grows, formula_binary(f, OP_ADD, a, one),
-                       formula_binary(f, OP_SUBTRACT, a, one));
+    struct instruction *grows =
+        formula_binary(f, OP_AND, same_side, formula_compare(f, DIRECTION_LT, size, other_size));
+    struct instruction *moved = formula_select(f, grows, formula_binary(f, OP_ADD, a, one),
+                                               formula_binary(f, OP_SUBTRACT, a, one));
     struct instruction *least =
         formula_binary(f, OP_OR, formula_binary(f, OP_AND, b, sign_bit), one);
     moved = formula_select(f, formula_compare(f, DIRECTION_EQ, size, zero), least, moved);
     moved = formula_select(f, formula_compare(f, DIRECTION_EQ, x, y), b, moved);
-    struct instruction *is_number = formula_binary(f, OP_AND, formula_compare(f, DIRECTION_EQ, x, x),
-                                                   formula_compare(f, DIRECTION_EQ, y, y));
-    return formula_select(f, is_number, formula_bitcast(f, moved, type),
-                          formula_number(f, x, NAN));
+    struct instruction *is_number = formula_binary(
+        f, OP_AND, formula_compare(f, DIRECTION_EQ, x, x), formula_compare(f, DIRECTION_EQ, y, y));
+    return formula_select(f, is_number, formula_bitcast(f, moved, type), formula_number(f, x, NAN));
 }
 
 bool translate_chlo_next_after(struct scope *scope, const struct mlir_op *op)
@@ -336,9 +333,9 @@ bool translate_chlo_constant_like(struct scope *scope, const struct mlir_op *op)
         return import_refuse(scope, op, "its value is not understood");
     }
     struct formula formula = formula_here(scope, op);
-    return finish(&formula, everywhere(&formula,
-                                       shape_with_type(operands[0]->shape, element->element_type),
-                                       literal));
+    return finish(
+        &formula,
+        everywhere(&formula, shape_with_type(operands[0]->shape, element->element_type), literal));
 }
 
 /* --- broadcasting --- */
@@ -476,9 +473,9 @@ bool import_chlo_composite(struct scope *scope, const struct mlir_op *op, const 
 #define MLIR_OP(id, name, form, import, opcode) [MLIR_OP_##id] = translate_##import,
 #include "hlo/mlir/ops.def"
     };
-    const enum mlir_opcode opcode =
-        strncmp(name, "chlo.", strlen("chlo.")) == 0 ? mlir_opcode_of(name, strlen(name))
-                                                     : MLIR_OP_UNKNOWN;
+    const enum mlir_opcode opcode = strncmp(name, "chlo.", strlen("chlo.")) == 0
+                                        ? mlir_opcode_of(name, strlen(name))
+                                        : MLIR_OP_UNKNOWN;
     *handled = opcode != MLIR_OP_UNKNOWN && op->region_count == 0;
     if (!*handled) {
         return true;

@@ -1,15 +1,14 @@
 /* What CHLO's special functions are made of: published approximations in HLO's own operations.
  *
- * Gamma's relatives and Bessel's function are computed in f64 whatever the type, erfc and erf_inv in
- * f32 or f64. Where a function has a pole or no value follows CHLO; interp/special.h lists it. */
+ * Gamma's relatives and Bessel's function are computed in f64 whatever the type, erfc and erf_inv
+ * in f32 or f64. Where a function has a pole or no value follows CHLO; interp/special.h lists it.
+ */
 #include <math.h>
 #include <string.h>
 
 #include "hlo/mlir/import/chlo.h"
 
 #define COUNT(list) (int)(sizeof(list) / sizeof *(list))
-
-
 
 static struct instruction *number(struct formula *f, struct instruction *like, double value)
 {
@@ -47,7 +46,8 @@ static struct instruction *negate(struct formula *f, struct instruction *a)
 {
     return formula_unary(f, OP_NEGATE, a);
 }
-static struct instruction *is(struct formula *f, struct instruction *a, enum direction direction, double b)
+static struct instruction *is(struct formula *f, struct instruction *a, enum direction direction,
+                              double b)
 {
     return formula_compare(f, direction, a, number(f, a, b));
 }
@@ -55,7 +55,8 @@ static struct instruction *both(struct formula *f, struct instruction *a, struct
 {
     return formula_binary(f, OP_AND, a, b);
 }
-static struct instruction *choose(struct formula *f, struct instruction *which, struct instruction *on_true, struct instruction *on_false)
+static struct instruction *choose(struct formula *f, struct instruction *which,
+                                  struct instruction *on_true, struct instruction *on_false)
 {
     return formula_select(f, which, on_true, on_false);
 }
@@ -65,7 +66,8 @@ static struct instruction *is_integer(struct formula *f, struct instruction *a)
 }
 
 /* Horner's rule, the highest power first. */
-static struct instruction *polynomial(struct formula *f, struct instruction *x, const double *coefficients, int count)
+static struct instruction *polynomial(struct formula *f, struct instruction *x,
+                                      const double *coefficients, int count)
 {
     struct instruction *value = number(f, x, coefficients[0]);
     for (int i = 1; i < count; i++) {
@@ -95,11 +97,10 @@ static struct instruction *gaussian(struct formula *f, struct instruction *a)
  * (ndtr.c), of |x| up to 8 and above. */
 static struct instruction *erfc_of(struct formula *f, struct instruction *const *x)
 {
-    static const double p[] = {2.46196981473530512524E-10, 5.64189564831068821977E-1,
-                               7.46321056442269912687E0,   4.86371970985681366614E1,
-                               1.96520832956077098242E2,   5.26445194995477358631E2,
-                               9.34528527171957607540E2,   1.02755188689515710272E3,
-                               5.57535335369399327526E2};
+    static const double p[] = {
+        2.46196981473530512524E-10, 5.64189564831068821977E-1, 7.46321056442269912687E0,
+        4.86371970985681366614E1,   1.96520832956077098242E2,  5.26445194995477358631E2,
+        9.34528527171957607540E2,   1.02755188689515710272E3,  5.57535335369399327526E2};
     static const double q[] = {1,
                                1.32281951154744992508E1,
                                8.67072140885989742329E1,
@@ -120,12 +121,16 @@ static struct instruction *erfc_of(struct formula *f, struct instruction *const 
                                9.60896809063285878198E0,
                                3.36907645100081516050E0};
     struct instruction *size = formula_unary(f, OP_ABS, x[0]);
-    struct instruction *a = formula_binary(f, OP_MINIMUM, size, number(f, size, 30)); /* beyond, it is 0 or 2 */
-    struct instruction *near = divide(f, polynomial(f, a, p, COUNT(p)), polynomial(f, a, q, COUNT(q)));
-    struct instruction *far = divide(f, polynomial(f, a, r, COUNT(r)), polynomial(f, a, s, COUNT(s)));
+    struct instruction *a =
+        formula_binary(f, OP_MINIMUM, size, number(f, size, 30)); /* beyond, it is 0 or 2 */
+    struct instruction *near =
+        divide(f, polynomial(f, a, p, COUNT(p)), polynomial(f, a, q, COUNT(q)));
+    struct instruction *far =
+        divide(f, polynomial(f, a, r, COUNT(r)), polynomial(f, a, s, COUNT(s)));
     struct instruction *ratio = choose(f, is(f, a, DIRECTION_LT, 8), near, far);
     struct instruction *tail = mul(f, gaussian(f, a), ratio);
-    struct instruction *outside = choose(f, is(f, x[0], DIRECTION_LT, 0), from_number(f, 2, tail), tail);
+    struct instruction *outside =
+        choose(f, is(f, x[0], DIRECTION_LT, 0), from_number(f, 2, tail), tail);
     struct instruction *inside = from_number(f, 1, formula_unary(f, OP_ERF, x[0]));
     return choose(f, is(f, size, DIRECTION_LT, 1), inside, outside);
 }
@@ -134,15 +139,15 @@ static struct instruction *erfc_of(struct formula *f, struct instruction *const 
 
 /* M. Giles, "Approximating the erfinv function", GPU Computing Gems 2 (2011): polynomials of
  * w = −log(1 − x²), or of its root, times x. */
-static const double giles_single_near[] = {
-    2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
-    -0.00125372503, -0.00417768164, 0.246640727,    1.50140941};
-static const double giles_single_far[] = {
-    -0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
-    -0.0076224613,   0.00943887047,  1.00167406,    2.83297682};
+static const double giles_single_near[] = {2.81022636e-08,  3.43273939e-07, -3.5233877e-06,
+                                           -4.39150654e-06, 0.00021858087,  -0.00125372503,
+                                           -0.00417768164,  0.246640727,    1.50140941};
+static const double giles_single_far[] = {-0.000200214257, 0.000100950558, 0.00134934322,
+                                          -0.00367342844,  0.00573950773,  -0.0076224613,
+                                          0.00943887047,   1.00167406,     2.83297682};
 static const double giles_double_near[] = {
-    -3.6444120640178196996e-21, -1.685059138182016589e-19, 1.2858480715256400167e-18,
-    1.115787767802518096e-17,   -1.333171662854620906e-16, 2.0972767875968561637e-17,
+    -3.6444120640178196996e-21, -1.685059138182016589e-19,  1.2858480715256400167e-18,
+    1.115787767802518096e-17,   -1.333171662854620906e-16,  2.0972767875968561637e-17,
     6.6376381343583238325e-15,  -4.0545662729752068639e-14, -8.1519341976054721522e-14,
     2.6335093153082322977e-12,  -1.2975133253453532498e-11, -5.4154120542946279317e-11,
     1.051212273321532285e-09,   -4.1126339803469836976e-09, -2.9070369957882005086e-08,
@@ -150,12 +155,12 @@ static const double giles_double_near[] = {
     0.0001867342080340571352,   -0.00074070253416626697512, -0.0060336708714301490533,
     0.24015818242558961693,     1.6536545626831027356};
 static const double giles_double_middle[] = {
-    2.2137376921775787049e-09,  9.0756561938885390979e-08,  -2.7517406297064545428e-07,
-    1.8239629214389227755e-08,  1.5027403968909827627e-06,  -4.013867526981545969e-06,
-    2.9234449089955446044e-06,  1.2475304481671778723e-05,  -4.7318229009055733981e-05,
-    6.8284851459573175448e-05,  2.4031110387097893999e-05,  -0.0003550375203628474796,
-    0.00095328937973738049703,  -0.0016882755560235047313,  0.0024914420961078508066,
-    -0.0037512085075692412107,  0.005370914553590063617,    1.0052589676941592334,
+    2.2137376921775787049e-09, 9.0756561938885390979e-08, -2.7517406297064545428e-07,
+    1.8239629214389227755e-08, 1.5027403968909827627e-06, -4.013867526981545969e-06,
+    2.9234449089955446044e-06, 1.2475304481671778723e-05, -4.7318229009055733981e-05,
+    6.8284851459573175448e-05, 2.4031110387097893999e-05, -0.0003550375203628474796,
+    0.00095328937973738049703, -0.0016882755560235047313, 0.0024914420961078508066,
+    -0.0037512085075692412107, 0.005370914553590063617,   1.0052589676941592334,
     3.0838856104922207635};
 static const double giles_double_far[] = {
     -2.7109920616438573243e-11, -2.5556418169965252055e-10, 1.5076572693500548083e-09,
@@ -169,16 +174,18 @@ static struct instruction *erf_inv(struct formula *f, struct instruction *const 
 {
     struct instruction *size = formula_unary(f, OP_ABS, x[0]);
     struct instruction *above = add_number(f, size, 1), *below = from_number(f, 1, size);
-    struct instruction *near_zero = formula_unary(f, OP_LOG_PLUS_ONE, negate(f, mul(f, size, size)));
+    struct instruction *near_zero =
+        formula_unary(f, OP_LOG_PLUS_ONE, negate(f, mul(f, size, size)));
     struct instruction *near_one = formula_unary(f, OP_LOG, mul(f, above, below));
-    struct instruction *w = negate(f, choose(f, is(f, size, DIRECTION_LT, 0.5), near_zero, near_one));
+    struct instruction *w =
+        negate(f, choose(f, is(f, size, DIRECTION_LT, 0.5), near_zero, near_one));
     struct instruction *root = formula_unary(f, OP_SQRT, w);
     struct instruction *factor;
     if (w != NULL && w->shape->type == TYPE_F64) {
-        struct instruction *near = polynomial(f, add_number(f, w, -3.125), giles_double_near,
-                             COUNT(giles_double_near));
+        struct instruction *near =
+            polynomial(f, add_number(f, w, -3.125), giles_double_near, COUNT(giles_double_near));
         struct instruction *middle = polynomial(f, add_number(f, root, -3.25), giles_double_middle,
-                               COUNT(giles_double_middle));
+                                                COUNT(giles_double_middle));
         struct instruction *far =
             polynomial(f, add_number(f, root, -5), giles_double_far, COUNT(giles_double_far));
         factor = choose(f, is(f, w, DIRECTION_LT, 6.25), near,
@@ -186,7 +193,8 @@ static struct instruction *erf_inv(struct formula *f, struct instruction *const 
     } else {
         struct instruction *near =
             polynomial(f, add_number(f, w, -2.5), giles_single_near, COUNT(giles_single_near));
-        struct instruction *far = polynomial(f, add_number(f, root, -3), giles_single_far, COUNT(giles_single_far));
+        struct instruction *far =
+            polynomial(f, add_number(f, root, -3), giles_single_far, COUNT(giles_single_far));
         factor = choose(f, is(f, w, DIRECTION_LT, 5), near, far);
     }
     struct instruction *infinite = scale(f, x[0], INFINITY);
@@ -207,7 +215,8 @@ static struct instruction *lanczos(struct formula *f, struct instruction *z)
         9.984369578019570859563e-6,         1.50563273514931155834e-7};
     struct instruction *sum = number(f, z, 0.99999999999980993227684700473478);
     for (int i = 0; i < COUNT(coefficients); i++) {
-        struct instruction *quotient = divide(f, number(f, z, coefficients[i]), add_number(f, z, i + 1));
+        struct instruction *quotient =
+            divide(f, number(f, z, coefficients[i]), add_number(f, z, i + 1));
         sum = add(f, sum, quotient);
     }
     struct instruction *t = add_number(f, z, g + 0.5);
@@ -216,8 +225,8 @@ static struct instruction *lanczos(struct formula *f, struct instruction *z)
     return add_number(f, value, half_log_two_pi);
 }
 
-/* By reflection below 1/2: log |Γ(x)| = log(π / |sin(πx)|) − log Γ(1 − x), where the angle is that of
- * the nearest integer. */
+/* By reflection below 1/2: log |Γ(x)| = log(π / |sin(πx)|) − log Γ(1 − x), where the angle is that
+ * of the nearest integer. */
 static struct instruction *lgamma_of(struct formula *f, struct instruction *x)
 {
     static const double pi = 3.14159265358979323846;
@@ -276,7 +285,8 @@ static struct instruction *digamma(struct formula *f, struct instruction *const 
 /* zeta(s, q) for s > 1 and q > 0 by Euler–Maclaurin's formula with ten terms and twelve corrections
  * (F. Johansson, "Rigorous high-precision computation of the Hurwitz zeta function and its
  * derivatives", 2015). What is 0 times something stays 0. */
-static struct instruction *zeta_positive(struct formula *f, struct instruction *s, struct instruction *q)
+static struct instruction *zeta_positive(struct formula *f, struct instruction *s,
+                                         struct instruction *q)
 {
     enum { TERMS = 10 };
     /* (2j)! / B_2j */
@@ -300,7 +310,8 @@ static struct instruction *zeta_positive(struct formula *f, struct instruction *
     }
     struct instruction *a = add_number(f, q, TERMS);
     struct instruction *power = formula_binary(f, OP_POWER, a, minus_s);
-    struct instruction *tail = add(f, divide(f, mul(f, power, a), add_number(f, s, -1)), scale(f, power, 0.5));
+    struct instruction *tail =
+        add(f, divide(f, mul(f, power, a), add_number(f, s, -1)), scale(f, power, 0.5));
     struct instruction *square = mul(f, a, a);
     struct instruction *term = divide(f, mul(f, power, s), a);
     for (int j = 1; j <= COUNT(factors); j++) {
@@ -319,9 +330,11 @@ static struct instruction *zeta_of(struct formula *f, struct instruction *s, str
     struct instruction *fraction = sub(f, q, formula_unary(f, OP_FLOOR, q));
     struct instruction *negative = is(f, q, DIRECTION_LE, 0);
     struct instruction *first = zeta_positive(f, s, choose(f, negative, fraction, q));
-    struct instruction *below = sub(f, zeta_positive(f, s, from_number(f, 1, fraction)),
-                   zeta_positive(f, s, add_number(f, formula_unary(f, OP_ABS, q), 1)));
-    struct instruction *even = is(f, formula_binary(f, OP_REMAINDER, s, number(f, s, 2)), DIRECTION_EQ, 0);
+    struct instruction *below =
+        sub(f, zeta_positive(f, s, from_number(f, 1, fraction)),
+            zeta_positive(f, s, add_number(f, formula_unary(f, OP_ABS, q), 1)));
+    struct instruction *even =
+        is(f, formula_binary(f, OP_REMAINDER, s, number(f, s, 2)), DIRECTION_EQ, 0);
     struct instruction *reflected = choose(f, even, add(f, first, below), sub(f, first, below));
     struct instruction *nan = number(f, s, NAN), *infinity = number(f, s, INFINITY);
     struct instruction *at_pole = choose(f, even, infinity, nan);
@@ -329,7 +342,8 @@ static struct instruction *zeta_of(struct formula *f, struct instruction *s, str
     of_negative = choose(f, is_integer(f, s), of_negative, nan);
     struct instruction *value = choose(f, negative, of_negative, first);
     value = choose(f, is(f, s, DIRECTION_LT, 1), nan, value);
-    struct instruction *harmonic = both(f, is(f, s, DIRECTION_EQ, 1), formula_compare(f, DIRECTION_EQ, q, q));
+    struct instruction *harmonic =
+        both(f, is(f, s, DIRECTION_EQ, 1), formula_compare(f, DIRECTION_EQ, q, q));
     return choose(f, harmonic, infinity, value);
 }
 
@@ -338,19 +352,22 @@ static struct instruction *zeta(struct formula *f, struct instruction *const *x)
     return zeta_of(f, x[0], x[1]);
 }
 
-/* (−1)^(n + 1) n! zeta(n + 1, x) (DLMF 25.11.12), by logarithms where the product leaves the range. */
+/* (−1)^(n + 1) n! zeta(n + 1, x) (DLMF 25.11.12), by logarithms where the product leaves the range.
+ */
 static struct instruction *polygamma(struct formula *f, struct instruction *const *x)
 {
     struct instruction *n = x[0], *next = add_number(f, n, 1);
     struct instruction *log_factorial = lgamma_of(f, next);
     struct instruction *series = zeta_of(f, next, x[1]);
     struct instruction *product = mul(f, formula_unary(f, OP_EXPONENTIAL, log_factorial), series);
-    struct instruction *by_logs = formula_unary(f, OP_EXPONENTIAL,
-                               add(f, log_factorial, formula_unary(f, OP_LOG, series)));
+    struct instruction *by_logs =
+        formula_unary(f, OP_EXPONENTIAL, add(f, log_factorial, formula_unary(f, OP_LOG, series)));
     struct instruction *size = formula_unary(f, OP_ABS, product);
-    struct instruction *in_range = both(f, is(f, size, DIRECTION_GT, 0x1p-1000), is(f, size, DIRECTION_LT, INFINITY));
+    struct instruction *in_range =
+        both(f, is(f, size, DIRECTION_GT, 0x1p-1000), is(f, size, DIRECTION_LT, INFINITY));
     struct instruction *positive = is(f, series, DIRECTION_GT, 0);
-    struct instruction *by_range = choose(f, in_range, product, choose(f, positive, by_logs, product));
+    struct instruction *by_range =
+        choose(f, in_range, product, choose(f, positive, by_logs, product));
     struct instruction *parity = formula_binary(f, OP_REMAINDER, n, number(f, n, 2));
     struct instruction *sign = add_number(f, scale(f, parity, 2), -1);
     struct instruction *value = mul(f, sign, by_range);
@@ -362,7 +379,8 @@ static struct instruction *polygamma(struct formula *f, struct instruction *cons
 /* --- bessel_i1e ----------------------------------------------------------------------------- */
 
 /* Σ' cₖ Tₖ(y / 2) by Clenshaw's recurrence, the highest first. */
-static struct instruction *chebyshev(struct formula *f, struct instruction *y, const double *coefficients, int count)
+static struct instruction *chebyshev(struct formula *f, struct instruction *y,
+                                     const double *coefficients, int count)
 {
     struct instruction *zero = number(f, y, 0), *b0 = zero, *b1 = zero, *b2 = zero;
     for (int i = 0; i < count; i++) {
@@ -377,31 +395,32 @@ static struct instruction *chebyshev(struct formula *f, struct instruction *y, c
 static struct instruction *bessel_i1e(struct formula *f, struct instruction *const *x)
 {
     static const double near[] = {
-        2.77791411276104639959E-18, -2.11142121435816608115E-17, 1.55363195773620046921E-16,
-        -1.10559694773538630805E-15, 7.60068429473540693410E-15, -5.04218550472791168711E-14,
-        3.22379336594557470981E-13, -1.98397439776494371520E-12, 1.17361862988909016308E-11,
-        -6.66348972350202774223E-11, 3.62559028155211703701E-10, -1.88724975172282928790E-9,
-        9.38153738649577178388E-9, -4.44505912879632808065E-8, 2.00329475355213526229E-7,
-        -8.56872026469545474066E-7, 3.47025130813767847674E-6, -1.32731636560394358279E-5,
-        4.78156510755005422638E-5, -1.61760815825896745588E-4, 5.12285956168575772895E-4,
-        -1.51357245063125314899E-3, 4.15642294431288815669E-3, -1.05640848946261981558E-2,
-        2.47264490306265168283E-2, -5.29459812080949914269E-2, 1.02643658689847095384E-1,
-        -1.76416518357834055153E-1, 2.52587186443633654823E-1};
+        2.77791411276104639959E-18,  -2.11142121435816608115E-17, 1.55363195773620046921E-16,
+        -1.10559694773538630805E-15, 7.60068429473540693410E-15,  -5.04218550472791168711E-14,
+        3.22379336594557470981E-13,  -1.98397439776494371520E-12, 1.17361862988909016308E-11,
+        -6.66348972350202774223E-11, 3.62559028155211703701E-10,  -1.88724975172282928790E-9,
+        9.38153738649577178388E-9,   -4.44505912879632808065E-8,  2.00329475355213526229E-7,
+        -8.56872026469545474066E-7,  3.47025130813767847674E-6,   -1.32731636560394358279E-5,
+        4.78156510755005422638E-5,   -1.61760815825896745588E-4,  5.12285956168575772895E-4,
+        -1.51357245063125314899E-3,  4.15642294431288815669E-3,   -1.05640848946261981558E-2,
+        2.47264490306265168283E-2,   -5.29459812080949914269E-2,  1.02643658689847095384E-1,
+        -1.76416518357834055153E-1,  2.52587186443633654823E-1};
     static const double far[] = {
-        7.51729631084210481353E-18, 4.41434832307170791151E-18, -4.65030536848935832153E-17,
-        -3.20952592199342395980E-17, 2.96262899764595013876E-16, 3.30820231092092828324E-16,
+        7.51729631084210481353E-18,  4.41434832307170791151E-18,  -4.65030536848935832153E-17,
+        -3.20952592199342395980E-17, 2.96262899764595013876E-16,  3.30820231092092828324E-16,
         -1.88035477551078244854E-15, -3.81440307243700780478E-15, 1.04202769841288027642E-14,
-        4.27244001671195135429E-14, -2.10154184277266431302E-14, -4.08355111109219731823E-13,
-        -7.19855177624590851209E-13, 2.03562854414708950722E-12, 1.41258074366137813316E-11,
-        3.25260358301548823856E-11, -1.89749581235054123450E-11, -5.58974346219658380687E-10,
-        -3.83538038596423702205E-9, -2.63146884688951950684E-8, -2.51223623787020892529E-7,
-        -3.88256480887769039346E-6, -1.10588938762623716291E-4, -9.76109749136146840777E-3,
+        4.27244001671195135429E-14,  -2.10154184277266431302E-14, -4.08355111109219731823E-13,
+        -7.19855177624590851209E-13, 2.03562854414708950722E-12,  1.41258074366137813316E-11,
+        3.25260358301548823856E-11,  -1.89749581235054123450E-11, -5.58974346219658380687E-10,
+        -3.83538038596423702205E-9,  -2.63146884688951950684E-8,  -2.51223623787020892529E-7,
+        -3.88256480887769039346E-6,  -1.10588938762623716291E-4,  -9.76109749136146840777E-3,
         7.78576235018280120474E-1};
     struct instruction *z = formula_unary(f, OP_ABS, x[0]);
-    struct instruction *small = mul(f, z, chebyshev(f, add_number(f, scale(f, z, 0.5), -2), near, COUNT(near)));
+    struct instruction *small =
+        mul(f, z, chebyshev(f, add_number(f, scale(f, z, 0.5), -2), near, COUNT(near)));
     struct instruction *inverse = divide(f, number(f, z, 32), z);
     struct instruction *large = divide(f, chebyshev(f, add_number(f, inverse, -2), far, COUNT(far)),
-                      formula_unary(f, OP_SQRT, z));
+                                       formula_unary(f, OP_SQRT, z));
     struct instruction *value = choose(f, is(f, z, DIRECTION_LE, 8), small, large);
     return mul(f, formula_unary(f, OP_SIGN, x[0]), value);
 }
@@ -413,9 +432,12 @@ static const struct {
     struct instruction *(*decompose)(struct formula *f, struct instruction *const *x);
     bool in_f64; /* always; else f32 does for narrower types */
 } rows[] = {
-    {"bessel_i1e", bessel_i1e, true}, {"digamma", digamma, true},
-    {"erf_inv", erf_inv, false},      {"erfc", erfc_of, false},
-    {"lgamma", lgamma_formula, true}, {"polygamma", polygamma, true},
+    {"bessel_i1e", bessel_i1e, true},
+    {"digamma", digamma, true},
+    {"erf_inv", erf_inv, false},
+    {"erfc", erfc_of, false},
+    {"lgamma", lgamma_formula, true},
+    {"polygamma", polygamma, true},
     {"zeta", zeta, true},
 };
 
@@ -430,7 +452,8 @@ bool chlo_computes_in(const char *name, enum type type, enum type *compute)
     return *compute == type;
 }
 
-struct instruction *chlo_decompose(struct formula *f, const char *name, struct instruction *const *parameters)
+struct instruction *chlo_decompose(struct formula *f, const char *name,
+                                   struct instruction *const *parameters)
 {
     for (int i = 0; i < COUNT(rows); i++) {
         if (strcmp(rows[i].name, name) == 0) {

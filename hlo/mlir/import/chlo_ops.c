@@ -119,16 +119,15 @@ bool translate_chlo_scan(struct scope *scope, const struct mlir_op *op)
         return import_refuse(scope, op, "HLO's scan needs an input that says how long it is");
     }
     struct instruction **operands = import_operands(scope, op);
-    const struct mlir_block *block =
-        operands != NULL ? import_only_block(scope, op, 0) : NULL;
+    const struct mlir_block *block = operands != NULL ? import_only_block(scope, op, 0) : NULL;
     if (block == NULL) {
         return false;
     }
     if (block->argument_count != op->operand_count) {
         return import_fail(scope, op, "the body must take %d values", op->operand_count);
     }
-    const struct shape **shapes = arena_array(&scope->importer->module->arena,
-                                              (size_t)op->operand_count, sizeof *shapes);
+    const struct shape **shapes =
+        arena_array(&scope->importer->module->arena, (size_t)op->operand_count, sizeof *shapes);
     for (int i = 0; i < op->operand_count; i++) {
         shapes[i] = i < inputs ? without(scope, op, operands[i]->shape, dimension)
                                : shape_without_layout(operands[i]->shape);
@@ -140,8 +139,7 @@ bool translate_chlo_scan(struct scope *scope, const struct mlir_op *op)
     if (body == NULL) {
         return false;
     }
-    struct instruction *scan =
-        import_add(scope, op, OP_SCAN, NULL, op->operand_count, operands);
+    struct instruction *scan = import_add(scope, op, OP_SCAN, NULL, op->operand_count, operands);
     instruction_set_called(scan, 1, &body);
     import_set_ints(scan, ATTR_DIMENSIONS, 1, &dimension);
     import_set_int(scan, ATTR_NUM_CARRIES, op->operand_count - inputs);

@@ -14,8 +14,7 @@ static struct computation *make_computation(struct scope *scope, const struct ml
                                             const char *name, int count, const struct shape *shape)
 {
     struct computation *computation = import_computation(scope->importer, name);
-    struct formula formula = {
-        .scope = scope, .op = op, .computation = computation, .shape = shape};
+    struct formula formula = {.scope = scope, .op = op, .computation = computation, .shape = shape};
     enum type compute = shape->type;
     struct instruction *values[MOST_OPERANDS];
     for (int i = 0; i < count; i++) {

@@ -161,7 +161,10 @@ static bool reduction_operands(struct scope *scope, const struct mlir_op *op,
     enum type type;
     *reducer = build_reducer(scope, op, 0, 1, &type);
     for (int i = 0; *reducer != NULL && i < count; i++) {
-        operands[i] = build_convert(scope, op, operands[i], type);
+        operands[i] = build_promote(scope, op, operands[i], type);
+        if (operands[i] == NULL) {
+            return false;
+        }
     }
     return *reducer != NULL;
 }
@@ -241,8 +244,10 @@ static struct instruction *all_to_all(struct scope *scope, const struct mlir_op 
                                       int64_t count)
 {
     const struct shape *shape = operand->shape;
+    int64_t joined;
     if (split < 0 || split >= shape->rank || concat < 0 || concat >= shape->rank || count < 1 ||
-        shape->dimensions[split] % count != 0 || shape->rank == SHAPE_MAX_RANK) {
+        shape->dimensions[split] % count != 0 || shape->rank == SHAPE_MAX_RANK ||
+        __builtin_mul_overflow(shape->dimensions[concat], count, &joined)) {
         import_fail(scope, op, "%s cannot be split in %lld along %lld and put together along %lld",
                     shape_text(shape), (long long)count, (long long)split, (long long)concat);
         return NULL;
@@ -261,7 +266,7 @@ static struct instruction *all_to_all(struct scope *scope, const struct mlir_op 
         }
         parts[rank++] = i == split ? shape->dimensions[i] / count : shape->dimensions[i];
         merged[i] = i == split    ? shape->dimensions[i] / count
-                    : i == concat ? shape->dimensions[i] * count
+                    : i == concat ? joined
                                   : shape->dimensions[i];
     }
     for (int i = 0; i < shape->rank; i++) {
@@ -304,11 +309,68 @@ bool translate_all_to_all(struct scope *scope, const struct mlir_op *op)
 
 /* --- broadcast, permute, ids --- */
 
+/* Devices that nothing is sent to get zeros; of a quantized tensor that is its zero point. So what
+ * is sent is what is stored less the zero point, which is added again (subtraction and
+ * addition wrap). */
+static struct instruction *shift(struct scope *scope, const struct mlir_op *op, enum opcode opcode,
+                                 struct instruction *value, const struct mlir_type *type)
+{
+    const struct mlir_quantized *quantized =
+        type->element != NULL && type->element->kind == MLIR_QUANTIZED ? type->element->quantized
+                                                                       : NULL;
+    if (quantized == NULL || quantized->count != 1 || quantized->zero_points[0] == 0) {
+        return value;
+    }
+    struct instruction *parts[] = {
+        value, build_fill(scope, op, value->shape, (double)quantized->zero_points[0])};
+    return parts[1] != NULL
+               ? import_add(scope, op, opcode, shape_without_layout(value->shape), 2, parts)
+               : NULL;
+}
+
+/* Binds the results of an instruction that was sent shifted values. */
+static bool bind_shifted(struct scope *scope, const struct mlir_op *op,
+                         struct instruction *instruction)
+{
+    bool is_tuple = op->result_count > 1;
+    if (!import_finish(scope, op, instruction)) {
+        return false;
+    }
+    if (is_tuple &&
+        (!shape_is_tuple(instruction->shape) || instruction->shape->count != op->result_count)) {
+        return import_fail(scope, op, "gives %s, but there are %d results",
+                           shape_text(instruction->shape), op->result_count);
+    }
+    for (int i = 0; i < op->result_count; i++) {
+        struct instruction *value =
+            is_tuple ? build_element(scope, op, instruction, i) : instruction;
+        value = shift(scope, op, OP_ADD, value, op->results[i].type);
+        if (value == NULL) {
+            return false;
+        }
+        import_bind(scope, &op->results[i], value);
+    }
+    return scope->importer->err->code == ERROR_NONE;
+}
+
+static bool shift_operands(struct scope *scope, const struct mlir_op *op,
+                           struct instruction **operands)
+{
+    for (int i = 0; i < op->operand_count; i++) {
+        operands[i] = shift(scope, op, OP_SUBTRACT, operands[i], op->operands[i]->type);
+        if (operands[i] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool translate_collective_broadcast(struct scope *scope, const struct mlir_op *op)
 {
     struct instruction **operands = build_operands(scope, op, -1, -1, 0);
     struct collective collective;
-    if (operands == NULL || !read_collective(scope, op, &collective)) {
+    if (operands == NULL || !read_collective(scope, op, &collective) ||
+        !shift_operands(scope, op, operands)) {
         return false;
     }
     struct instruction *broadcast = add_collective(scope, op, &collective, OP_COLLECTIVE_BROADCAST,
@@ -316,7 +378,7 @@ bool translate_collective_broadcast(struct scope *scope, const struct mlir_op *o
     if (build_flag(op, "has_dynamic_root")) {
         import_set_int(broadcast, ATTR_HAS_DYNAMIC_ROOT, 1);
     }
-    return build_finish(scope, op, broadcast);
+    return bind_shifted(scope, op, broadcast);
 }
 
 bool translate_collective_permute(struct scope *scope, const struct mlir_op *op)
@@ -325,7 +387,7 @@ bool translate_collective_permute(struct scope *scope, const struct mlir_op *op)
     int64_t channel;
     struct ints pairs;
     if (operands == NULL || !build_channel(scope, op, &channel) ||
-        !build_pairs(scope, op, &pairs)) {
+        !build_pairs(scope, op, &pairs) || !shift_operands(scope, op, operands)) {
         return false;
     }
     struct instruction *permute = import_add(scope, op, OP_COLLECTIVE_PERMUTE, NULL, 1, operands);
@@ -333,7 +395,7 @@ bool translate_collective_permute(struct scope *scope, const struct mlir_op *op)
         import_set_int(permute, ATTR_CHANNEL_ID, channel);
     }
     import_set_ints(permute, ATTR_SOURCE_TARGET_PAIRS, pairs.count, pairs.values);
-    return build_finish(scope, op, permute);
+    return bind_shifted(scope, op, permute);
 }
 
 bool translate_device_id(struct scope *scope, const struct mlir_op *op)

@@ -208,7 +208,10 @@ bool translate_collective_reduce(struct scope *scope, const struct mlir_op *op)
         return false;
     }
     for (int i = 0; i < count; i++) {
-        operands[i] = build_convert(scope, op, operands[i], type);
+        operands[i] = build_promote(scope, op, operands[i], type);
+        if (operands[i] == NULL) {
+            return false;
+        }
     }
     struct instruction *reduce = import_add(scope, op, OP_ALL_REDUCE, NULL, count, operands);
     if (reduction.channel > 0) {

@@ -5,7 +5,7 @@
 #include "hlo/literal.h"
 #include "hlo/mlir/import/import_internal.h"
 
-enum { COPY_MAX_DEPTH = 20000 };
+enum { COPY_MAX_DEPTH = 5000 };
 
 struct copier {
     struct scope *scope; /* where the copies are wanted; for errors */
@@ -144,28 +144,21 @@ static const struct frame *frame_of(const struct scope *scope,
     return frame;
 }
 
-/* A value that is known without its operands: an argument, a static size. NULL if it is not. */
+/* A value that is known, an argument's or one that was worked out before, as a constant. NULL if it
+ * is none. Only where shapes are worked out: a translation does not depend on values otherwise. */
 static struct instruction *known_value(struct copier *copier, const struct instruction *from)
 {
     const struct importer *importer = copier->scope->importer;
-    struct literal *literal = NULL;
-    if (from->opcode == OP_PARAMETER && copier->computations != NULL &&
-        from->parent == importer->module->entry && importer->options->arguments != NULL &&
-        from->number < importer->options->argument_count) {
-        const struct literal *value = importer->options->arguments[from->number];
-        literal = value != NULL && shape_compatible(value->shape, from->shape)
-                      ? literal_retain(value)
-                      : NULL;
-    } else if (from->opcode == OP_GET_DIMENSION_SIZE) {
-        const struct shape *shape = from->operands[0]->shape;
-        int64_t dimension = attr_ints(from, ATTR_DIMENSIONS).values[0];
-        if (!shape_dimension_is_dynamic(shape, (int)dimension)) {
-            literal = literal_zero(from->shape, copier->scope->importer->err);
-            if (literal != NULL) {
-                literal_set_int(literal, 0, shape->dimensions[dimension]);
-            }
-        }
+    if (copier->computations == NULL) {
+        return NULL;
     }
+    const struct literal *value = map_get_int(&importer->known, pointer_key(from));
+    if (from->opcode == OP_PARAMETER && from->parent == importer->module->entry &&
+        importer->options->arguments != NULL && from->number < importer->options->argument_count) {
+        value = importer->options->arguments[from->number];
+    }
+    struct literal *literal =
+        value != NULL && shape_compatible(value->shape, from->shape) ? literal_retain(value) : NULL;
     if (literal == NULL) {
         return NULL;
     }
@@ -317,11 +310,14 @@ bool import_integers_of(struct scope *scope, const struct mlir_op *op, int opera
     if (from->literal != NULL) {
         return read_integers(scope, op, from->literal, values);
     }
-    struct literal *literal = evaluate(scope, op, operand, from);
+    struct literal *literal = map_get_int(&scope->importer->known, pointer_key(from));
+    if (literal != NULL) {
+        return read_integers(scope, op, literal, values);
+    }
+    literal = evaluate(scope, op, operand, from);
     if (literal == NULL) {
         return false;
     }
-    bool good = read_integers(scope, op, literal, values);
-    literal_release(literal);
-    return good;
+    map_put_int(&scope->importer->known, pointer_key(from), literal);
+    return read_integers(scope, op, literal, values);
 }

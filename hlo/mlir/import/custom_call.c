@@ -30,19 +30,37 @@ static bool read_api_version(struct scope *scope, const struct mlir_op *op, int6
            import_fail(scope, op, "api_version is not understood");
 }
 
-/* A string as it is; a dictionary as MLIR prints it, which is what XLA hands to typed calls. */
-static void set_backend_config(struct instruction *call, const struct mlir_attr *config)
+/* What MLIR prints of an attribute becomes a string attribute of the call. */
+static void set_printed(struct instruction *call, enum attr_key key, const struct mlir_attr *attr)
 {
-    if (config == NULL) {
-        return;
-    }
-    if (config->kind == MLIR_ATTR_STRING && config->string.size > 0) {
+    struct text text;
+    text_init(&text);
+    mlir_print_attr(attr, &text);
+    import_set_string(call, key, text.data, text.size);
+    text_finish(&text);
+}
+
+/* A string as it is; a dictionary as MLIR prints it, which is what XLA hands to typed calls. One
+ * that stands in mhlo.backend_config makes the call a typed one (JAX writes it so). */
+static void set_backend_config(const struct mlir_op *op, struct instruction *call)
+{
+    enum { TYPED_FFI = 4 };
+    const struct mlir_attr *config = mlir_op_attr(op, "backend_config");
+    const struct mlir_attr *typed = mlir_op_attr(op, "mhlo.backend_config");
+    if (typed != NULL && typed->kind == MLIR_ATTR_DICTIONARY) {
+        import_set_int(call, ATTR_API_VERSION, TYPED_FFI);
+        set_printed(call, ATTR_BACKEND_CONFIG, typed);
+    } else if (config != NULL && config->kind == MLIR_ATTR_DICTIONARY) {
+        set_printed(call, ATTR_BACKEND_CONFIG, config);
+    } else if (config != NULL && config->kind == MLIR_ATTR_STRING && config->string.size > 0) {
         import_set_string(call, ATTR_BACKEND_CONFIG, config->string.data, config->string.size);
-    } else if (config->kind == MLIR_ATTR_DICTIONARY) {
+    }
+    const struct mlir_attr *rule = mlir_op_attr(op, "sdy.sharding_rule");
+    if (rule != NULL) {
         struct text text;
         text_init(&text);
-        mlir_print_attr(config, &text);
-        import_set_string(call, ATTR_BACKEND_CONFIG, text.data, text.size);
+        mlir_print_attr(rule, &text);
+        import_add_frontend_attribute(call, "xla.sdy.sharding_rule", text.data, text.size);
         text_finish(&text);
     }
 }
@@ -289,6 +307,9 @@ bool translate_custom_call(struct scope *scope, const struct mlir_op *op)
         }
         is_check = false;
     }
+    if (import_is_exact_top_k(op, target)) {
+        return import_exact_top_k(scope, op);
+    }
     bool handled = false;
     if (!import_dynamic_call(scope, op, target, &handled) || handled) {
         return handled && scope->importer->err->code == ERROR_NONE;
@@ -317,8 +338,8 @@ bool translate_custom_call(struct scope *scope, const struct mlir_op *op)
     struct instruction *call =
         import_add(scope, op, OP_CUSTOM_CALL, shape, op->operand_count, operands);
     import_set_string(call, ATTR_CUSTOM_CALL_TARGET, target, strlen(target));
-    set_backend_config(call, mlir_op_attr(op, "backend_config"));
     import_set_int(call, ATTR_API_VERSION, version);
+    set_backend_config(op, call);
     import_set_int(call, ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT, effect || is_check);
     const struct mlir_attr *literal = mlir_op_attr(op, "mhlo.literal");
     if (literal != NULL) {

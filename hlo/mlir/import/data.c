@@ -304,9 +304,23 @@ static bool translate_size(struct scope *scope, const struct mlir_op *op, enum o
     return build_finish(scope, op, instruction);
 }
 
+/* Static sizes are constants, as in XLA. */
 bool translate_get_dimension_size(struct scope *scope, const struct mlir_op *op)
 {
-    return translate_size(scope, op, OP_GET_DIMENSION_SIZE, 1);
+    int64_t dimension = -1;
+    struct instruction **operands = build_operands(scope, op, 1, 1, 0);
+    if (operands == NULL || !import_int_attr(scope, op, "dimension", &dimension)) {
+        return false;
+    }
+    const struct shape *shape = operands[0]->shape;
+    if (dimension < 0 || dimension >= shape->rank ||
+        shape_dimension_is_dynamic(shape, (int)dimension) ||
+        shape->dimensions[dimension] > INT32_MAX) {
+        return translate_size(scope, op, OP_GET_DIMENSION_SIZE, 1);
+    }
+    struct instruction *size =
+        import_scalar(scope, op, TYPE_S32, (double)shape->dimensions[dimension]);
+    return size != NULL && import_bind_results(scope, op, size);
 }
 
 bool translate_set_dimension_size(struct scope *scope, const struct mlir_op *op)

@@ -2,6 +2,7 @@
  * (import_integers).
  * Sources: StableHLO's specification; stablehlo/transforms/StablehloCanonicalizeDynamism.cpp and
  * StablehloRefineShapes.cpp say which operands may give them. */
+#include "hlo/literal.h"
 #include "hlo/mlir/import/build.h"
 #include "hlo/mlir/import/import_internal.h"
 #include "hlo/mlir/import/twin.h"
@@ -27,10 +28,10 @@ bool translate_dynamic_broadcast_in_dim(struct scope *scope, const struct mlir_o
         return false;
     }
     const struct shape *shape = shape_operand(scope, op, 1, operands[0]->shape->type);
-    struct instruction *result =
-        shape != NULL ? import_broadcast_in_dim(scope, op, operands[0], shape, dimensions.count,
-                                                dimensions.values)
-                      : NULL;
+    struct instruction *result = shape != NULL
+                                     ? import_broadcast_in_dim(scope, op, operands[0], shape,
+                                                               dimensions.count, dimensions.values)
+                                     : NULL;
     return result != NULL && import_bind_results(scope, op, result);
 }
 
@@ -88,8 +89,7 @@ static bool translate_static(struct scope *scope, const struct mlir_op *op, int 
 
 bool translate_dynamic_pad(struct scope *scope, const struct mlir_op *op)
 {
-    static const char *const keys[] = {"edge_padding_low", "edge_padding_high",
-                                       "interior_padding"};
+    static const char *const keys[] = {"edge_padding_low", "edge_padding_high", "interior_padding"};
     return translate_static(scope, op, 2, 3, keys, translate_pad);
 }
 
@@ -107,8 +107,36 @@ bool translate_dynamic_conv(struct scope *scope, const struct mlir_op *op)
 
 /* --- real_dynamic_slice --- */
 
+/* Are both made alike, of the same values? What looks further than `fuel` steps says no. */
+static bool made_alike(const struct instruction *a, const struct instruction *b, int *fuel)
+{
+    if (a == b) {
+        return true;
+    }
+    if (a->opcode != b->opcode || a->operand_count != b->operand_count || a->called_count > 0 ||
+        b->called_count > 0 || a->attr_count != b->attr_count ||
+        !shape_compatible(a->shape, b->shape) || --*fuel < 0 || a->opcode == OP_PARAMETER ||
+        a->opcode == OP_CUSTOM_CALL || (a->literal == NULL) != (b->literal == NULL) ||
+        (a->literal != NULL && !literal_equal(a->literal, b->literal))) {
+        return false;
+    }
+    for (int i = 0; i < a->attr_count; i++) {
+        if (a->attrs[i].key != b->attrs[i].key ||
+            (a->attrs[i].key != ATTR_METADATA && !attr_equal(&a->attrs[i], &b->attrs[i]))) {
+            return false;
+        }
+    }
+    for (int i = 0; i < a->operand_count; i++) {
+        if (!made_alike(a->operands[i], b->operands[i], fuel)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Where the limit is start + sizes with sizes known, or the sizes are those of the result and
- * strides are 1, starts may be known at run time only: a dynamic-slice. NULL sizes: it is not so. */
+ * strides are 1, starts may be known at run time only: a dynamic-slice. NULL sizes: it is not so.
+ */
 static bool find_sizes(struct scope *scope, const struct mlir_op *op,
                        struct instruction *const *operands, struct ints *sizes, bool *found)
 {
@@ -127,11 +155,14 @@ static bool find_sizes(struct scope *scope, const struct mlir_op *op,
     if (type->kind == MLIR_TENSOR && mlir_type_is_static(type)) {
         *sizes = (struct ints){type->rank, type->sizes};
         *found = true;
-    } else if (limit->opcode == OP_ADD &&
-               (limit->operands[0] == operands[1] || limit->operands[1] == operands[1])) {
-        *found = import_integers_of(scope, op, 2, limit->operands[limit->operands[0] == operands[1]],
-                                    sizes);
-        return *found;
+        return true;
+    }
+    for (int i = 0; i < 2 && limit->opcode == OP_ADD; i++) {
+        int fuel = 1000;
+        if (made_alike(limit->operands[i], operands[1], &fuel)) {
+            *found = import_integers_of(scope, op, 2, limit->operands[1 - i], sizes);
+            return *found;
+        }
     }
     return true;
 }

@@ -1,7 +1,7 @@
-/* Custom calls that stand for what StableHLO cannot say of dynamic shapes: JAX's shape polymorphism.
- * Sources: jax/_src/export/shape_poly.py, jax/_src/lax (lax.py, ann.py, windowed_reductions.py),
- * stablehlo/transforms (StablehloCheckShapeAssertions.cpp, StablehloRefineShapes.cpp),
- * stablehlo/dialect/Base.cpp (getShapeRefinements). */
+/* Custom calls that stand for what StableHLO cannot say of dynamic shapes: JAX's shape
+ * polymorphism. Sources: jax/_src/export/shape_poly.py, jax/_src/lax (lax.py, ann.py,
+ * windowed_reductions.py), stablehlo/transforms (StablehloCheckShapeAssertions.cpp,
+ * StablehloRefineShapes.cpp), stablehlo/dialect/Base.cpp (getShapeRefinements). */
 #include "hlo/mlir/import/dynamic_call.h"
 
 #include <stdio.h>
@@ -25,7 +25,8 @@ static bool assertion_message(struct scope *scope, const struct mlir_op *op, str
             index < op->operand_count - 1) {
             const char *end = strchr(at + used, '}');
             struct ints values = {0};
-            if (end != NULL && import_integers(scope, op, index + 1, &values) && values.count == 1) {
+            if (end != NULL && import_integers(scope, op, index + 1, &values) &&
+                values.count == 1) {
                 text_printf(out, "%lld", (long long)values.values[0]);
                 at = end + 1;
                 continue;
@@ -98,7 +99,9 @@ static bool dynamic_approx_top_k(struct scope *scope, const struct mlir_op *op)
 {
     struct mlir_file *file = scope->importer->file;
     struct ints k = {0};
-    const struct mlir_attr *config = mlir_op_attr(op, "backend_config");
+    const char *key =
+        mlir_op_attr(op, "backend_config") != NULL ? "backend_config" : "mhlo.backend_config";
+    const struct mlir_attr *config = mlir_op_attr(op, key);
     int last = op->operand_count - 1;
     if (last < 0 || config == NULL || config->kind != MLIR_ATTR_DICTIONARY) {
         return import_fail(scope, op, "needs a dictionary backend_config, and k as last operand");
@@ -117,23 +120,69 @@ static bool dynamic_approx_top_k(struct scope *scope, const struct mlir_op *op)
     mlir_set(file, &full->dictionary, "top_k",
              mlir_attr_int(file, k.values[0], mlir_integer(file, 64, MLIR_SIGNLESS)));
     struct mlir_op *twin = twin_of(scope, op);
-    mlir_set(file, &twin->attrs, "backend_config", full);
+    mlir_set(file, &twin->attrs, key, full);
     mlir_set(file, &twin->attrs, "call_target_name",
              mlir_attr_string(file, "ApproxTopK", strlen("ApproxTopK")));
-    struct mlir_attr *shapes = mlir_op_attr(op, "indices_of_shape_operands");
     twin_remove_operand(twin, last);
-    if (shapes != NULL) { /* operands behind k would move */
-        struct ints indices = {0};
-        if (!mlir_attr_as_ints(file, shapes, &indices)) {
-            return import_fail(scope, op, "indices_of_shape_operands is no list of integers");
-        }
-        for (int i = 0; i < indices.count; i++) {
-            if (indices.values[i] >= last) {
-                return import_refuse(scope, op, "has shapes behind k");
-            }
-        }
-    }
     return twin_translate(scope, op, twin, translate_custom_call);
+}
+
+/* ApproxTopK(values…, initial values…) with is_fallback in its configuration: sorted with the
+ * comparator, and as many of them as the results have (xla/hlo/builder/lib/approx_topk.cc,
+ * ApproxTopKFallback). Else which elements it finds is the backend's business, and it stays a
+ * custom call. */
+static bool approx_top_k(struct scope *scope, const struct mlir_op *op, bool *handled)
+{
+    const struct mlir_attr *config = mlir_op_attr(op, "mhlo.backend_config");
+    config = config != NULL ? config : mlir_op_attr(op, "backend_config");
+    const struct mlir_dictionary *entries =
+        config != NULL && config->kind == MLIR_ATTR_DICTIONARY ? &config->dictionary : NULL;
+    const struct mlir_attr *fallback = entries != NULL ? mlir_get(entries, "is_fallback") : NULL;
+    const struct mlir_attr *along = entries != NULL ? mlir_get(entries, "reduction_dim") : NULL;
+    const struct mlir_attr *called = mlir_op_attr(op, "called_computations");
+    int count = op->result_count;
+    *handled = fallback != NULL && fallback->kind == MLIR_ATTR_BOOL && fallback->integer != 0 &&
+               along != NULL && along->kind == MLIR_ATTR_INT && called != NULL &&
+               called->kind == MLIR_ATTR_ARRAY && called->array.count == 1 && count > 0 &&
+               op->operand_count == 2 * count;
+    if (!*handled) {
+        return true;
+    }
+    struct instruction **operands = import_operands(scope, op);
+    struct mlir_op *function =
+        operands != NULL ? import_function_of(scope, op, called->array.elements[0]) : NULL;
+    struct computation *comparator =
+        function != NULL ? import_function_computation(scope, op, function) : NULL;
+    if (comparator == NULL) {
+        return false;
+    }
+    int64_t dimension = along->integer;
+    struct instruction *sort = import_add(scope, op, OP_SORT, NULL, count, operands);
+    instruction_set_called(sort, 1, &comparator);
+    import_set_ints(sort, ATTR_DIMENSIONS, 1, &dimension);
+    import_set_int(sort, ATTR_IS_STABLE, true);
+    struct instruction **sorted =
+        arena_array(&scope->importer->module->arena, (size_t)count, sizeof *sorted);
+    if (!import_finish(scope, op, sort) || !import_elements(scope, op, sort, count, sorted)) {
+        return false;
+    }
+    for (int i = 0; i < count; i++) {
+        const struct shape *shape = import_result_shape(scope, op, i, NULL);
+        if (shape == NULL || shape->rank != sorted[i]->shape->rank) {
+            return import_fail(scope, op, "result %d does not fit", i);
+        }
+        struct slice_dimension *dimensions =
+            arena_array(&scope->importer->module->arena, (size_t)shape->rank, sizeof *dimensions);
+        for (int d = 0; d < shape->rank; d++) {
+            dimensions[d] = (struct slice_dimension){0, shape->dimensions[d], 1};
+        }
+        struct instruction *slice = import_add(scope, op, OP_SLICE, shape, 1, &sorted[i]);
+        struct attr attr = {.key = ATTR_SLICE};
+        attr.slices = (struct slices){shape->rank, dimensions};
+        instruction_set_attr(slice, attr);
+        import_bind(scope, &op->results[i], slice);
+    }
+    return scope->importer->err->code == ERROR_NONE;
 }
 
 /* (inputs…, initial values…, sizes, strides, base dilations, window dilations, padding) */
@@ -165,8 +214,7 @@ static bool dynamic_reduce_window(struct scope *scope, const struct mlir_op *op)
     if (!shape_is_array(operands[0]->shape)) {
         return import_fail(scope, op, "reduces tensors");
     }
-    struct instruction *reduce =
-        import_add(scope, op, OP_REDUCE_WINDOW, NULL, 2 * count, operands);
+    struct instruction *reduce = import_add(scope, op, OP_REDUCE_WINDOW, NULL, 2 * count, operands);
     instruction_set_called(reduce, 1, &reducer);
     return build_window(scope, op, reduce, operands[0]->shape->rank, &parts) &&
            build_finish(scope, op, reduce);
@@ -192,8 +240,8 @@ static void drop_layouts(struct scope *scope, struct mlir_op *twin, struct ints 
         return;
     }
     struct mlir_attr *kept = mlir_attr_new(scope->importer->file, MLIR_ATTR_ARRAY);
-    kept->array.elements = arena_array(&scope->importer->file->arena,
-                                       (size_t)layouts->array.count, sizeof(struct mlir_attr *));
+    kept->array.elements = arena_array(&scope->importer->file->arena, (size_t)layouts->array.count,
+                                       sizeof(struct mlir_attr *));
     for (int i = 0; i < layouts->array.count; i++) {
         if (!contains(gone, i)) {
             kept->array.elements[kept->array.count++] = layouts->array.elements[i];
@@ -232,10 +280,10 @@ static bool refine_results(struct scope *scope, const struct mlir_op *op, struct
     return twin_translate(scope, op, twin, translate_custom_call);
 }
 
-/* (value, shape…): the value, whose type is said by what follows. */
+/* The value; its shape, an operand too, is gone by then. */
 static bool operand_wrapper(struct scope *scope, const struct mlir_op *op)
 {
-    if (op->operand_count < 1 || op->result_count != 1) {
+    if (op->operand_count != 1 || op->result_count != 1) {
         return import_fail(scope, op, "takes a value and its shape");
     }
     struct instruction *value = import_value(scope, op, op->operands[0]);
@@ -254,20 +302,19 @@ bool import_dynamic_call(struct scope *scope, const struct mlir_op *op, const ch
                 {"stablehlo.dynamic_reduce_window", dynamic_reduce_window},
                 {"stablehlo.dynamic_rng_bit_generator", dynamic_rng_bit_generator},
                 {"stablehlo.dynamic_top_k", dynamic_top_k}};
+    const struct mlir_attr *attr = mlir_op_attr(op, "indices_of_shape_operands");
+    struct ints indices = {0};
     *handled = true;
+    if (attr != NULL) {
+        return mlir_attr_as_ints(scope->importer->file, attr, &indices)
+                   ? refine_results(scope, op, indices)
+                   : import_fail(scope, op, "indices_of_shape_operands is no list of integers");
+    }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (strcmp(rows[i].target, target) == 0) {
             return rows[i].translate(scope, op);
         }
     }
-    const struct mlir_attr *attr = mlir_op_attr(op, "indices_of_shape_operands");
-    struct ints indices = {0};
-    *handled = attr != NULL;
-    if (attr == NULL) {
-        return true;
-    }
-    if (!mlir_attr_as_ints(scope->importer->file, attr, &indices)) {
-        return import_fail(scope, op, "indices_of_shape_operands is no list of integers");
-    }
-    return refine_results(scope, op, indices);
+    *handled = false;
+    return strcmp(target, "ApproxTopK") == 0 ? approx_top_k(scope, op, handled) : true;
 }

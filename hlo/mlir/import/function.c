@@ -473,6 +473,43 @@ static bool set_aliases(struct scope *scope, const struct mlir_op *function, int
     return true;
 }
 
+/* The layouts that arguments and results ask for. */
+static bool set_layouts(struct scope *scope, const struct mlir_op *function,
+                        const struct computation *entry, int result_count)
+{
+    static const char key[] = "mhlo.layout_mode";
+    struct importer *importer = scope->importer;
+    struct module_config *config = &importer->module->config;
+    int count = entry->parameter_count;
+    const struct shape *result = entry->root->shape;
+    const struct shape **shapes =
+        arena_array(&importer->module->arena, (size_t)count, sizeof *shapes);
+    const struct shape **results =
+        arena_array(&importer->module->arena, (size_t)result_count, sizeof *results);
+    bool any = false;
+    for (int i = 0; i < count; i++) {
+        const struct shape *shape = entry->parameters[i]->shape;
+        shapes[i] =
+            import_layout_mode(importer, function, shape, part_attr(function, false, i, key));
+        any |= shapes[i] != shape;
+    }
+    for (int i = 0; i < result_count; i++) {
+        const struct shape *shape = result_count == 1 ? result : result->elements[i];
+        results[i] =
+            import_layout_mode(importer, function, shape, part_attr(function, true, i, key));
+        any |= results[i] != shape;
+    }
+    if (importer->err->code != ERROR_NONE) {
+        return false;
+    }
+    if (any) {
+        import_start_layout(importer);
+        config->parameter_shapes = shapes;
+        config->result_shape = result_count == 1 ? results[0] : shape_tuple(result_count, results);
+    }
+    return true;
+}
+
 /* The shapes of the arguments that the options give, each of which must fit its type. */
 static bool check_argument_shapes(struct scope *scope, const struct mlir_op *function,
                                   const struct mlir_block *block)
@@ -509,8 +546,9 @@ bool import_entry(struct importer *importer, const struct mlir_op *function)
     for (int i = 0; good && i < block->argument_count; i++) {
         set_replication(&scope, function, computation->parameters[i], i);
     }
-    good = good && set_aliases(&scope, function, block->argument_count,
-                               block->ops[block->count - 1]->operand_count);
+    int result_count = good ? block->ops[block->count - 1]->operand_count : 0;
+    good = good && set_aliases(&scope, function, block->argument_count, result_count) &&
+           set_layouts(&scope, function, computation, result_count);
     scope_close(&scope);
     return good;
 }

@@ -285,8 +285,12 @@ bool translate_scatter(struct scope *scope, const struct mlir_op *op)
         return false;
     }
     for (int i = 0; i < count; i++) {
-        operands[i] = build_convert(scope, op, operands[i], types[i]);
-        operands[count + 1 + i] = build_convert(scope, op, operands[count + 1 + i], types[i]);
+        struct instruction **update = &operands[count + 1 + i];
+        operands[i] = build_promote(scope, op, operands[i], types[i]);
+        *update = operands[i] != NULL ? build_promote(scope, op, *update, types[i]) : NULL;
+        if (*update == NULL) {
+            return false;
+        }
     }
     struct instruction *scatter =
         import_add(scope, op, OP_SCATTER, NULL, op->operand_count, operands);

@@ -1,4 +1,5 @@
 /* MLIR → HLO: which devices take part in a collective: channels, groups, pairs. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "hlo/mlir/import/import_internal.h"
@@ -71,9 +72,10 @@ static const struct mlir_dictionary *fields_of(const struct mlir_attr *attr)
                                                 : NULL;
 }
 
-/* What a mesh says: itself, or what an op (sdy.mesh) says that it names. */
-static const struct mlir_dictionary *mesh_fields(struct scope *scope, const struct mlir_op *op,
-                                                 const struct mlir_attr *mesh)
+/* The attribute that is a mesh: itself, or that of the op (sdy.mesh) that it names. NULL and an
+ * error if there is none. */
+static const struct mlir_attr *find_mesh(struct scope *scope, const struct mlir_op *op,
+                                         const struct mlir_attr *mesh)
 {
     if (mesh != NULL && mesh->kind == MLIR_ATTR_SYMBOL) {
         const struct mlir_op *named = import_symbol(scope->importer, op, mesh);
@@ -84,11 +86,45 @@ static const struct mlir_dictionary *mesh_fields(struct scope *scope, const stru
         mesh = mlir_op_attr(named, "mesh");
         mesh = mesh != NULL ? mesh : mlir_op_attr(named, "stablehlo.mesh");
     }
-    const struct mlir_dictionary *fields = fields_of(mesh);
-    if (fields == NULL) {
+    if (mesh == NULL || (mesh->kind != MLIR_ATTR_OTHER && fields_of(mesh) == NULL)) {
         import_fail(scope, op, "replica_groups has no mesh");
+        return NULL;
     }
-    return fields;
+    return mesh;
+}
+
+/* Shardy's, which is kept as text: #sdy.mesh<["x"=2, "y"=4], device_ids=[3, 2, 1, 0]>. */
+static bool read_mesh_text(struct scope *scope, const struct mlir_op *op, const char *text,
+                           struct mesh *mesh)
+{
+    static const char head[] = "#sdy.mesh<[", devices[] = "device_ids=[";
+    struct arena *arena = &scope->importer->module->arena;
+    size_t size = strlen(text); /* more than there are axes or devices */
+    struct mesh_axis *axes = arena_array(arena, size + 1, sizeof *axes);
+    int64_t *ids = arena_array(arena, size + 1, sizeof *ids);
+    const char *at = text;
+    bool ok = strncmp(text, head, strlen(head)) == 0;
+    for (at = ok ? text + strlen(head) : text; ok && *at == '"';) {
+        const char *end = strchr(at + 1, '"');
+        ok = end != NULL && end[1] == '=';
+        if (ok) {
+            char *rest;
+            axes[mesh->axis_count].name = arena_string(arena, at + 1, (size_t)(end - at - 1));
+            axes[mesh->axis_count++].size = strtoll(end + 2, &rest, 10);
+            at = rest + strspn(rest, ", ");
+        }
+    }
+    ok = ok && *at == ']';
+    const char *list = ok ? strstr(at, devices) : NULL;
+    for (at = list != NULL ? list + strlen(devices) : NULL;
+         at != NULL && *at >= '0' && *at <= '9';) {
+        char *rest;
+        ids[mesh->device_ids.count++] = strtoll(at, &rest, 10);
+        at = rest + strspn(rest, ", ");
+    }
+    mesh->axes = axes;
+    mesh->device_ids.values = ids;
+    return ok || import_fail(scope, op, "%s is no mesh", text);
 }
 
 static const char *string_field(const struct mlir_dictionary *fields, const char *key)
@@ -101,7 +137,6 @@ static bool read_mesh(struct scope *scope, const struct mlir_op *op,
                       const struct mlir_dictionary *fields, struct mesh *mesh)
 {
     const struct mlir_attr *axes = mlir_get(fields, "axes");
-    *mesh = (struct mesh){.maximal_device = -1};
     if (axes != NULL && axes->kind == MLIR_ATTR_ARRAY) {
         struct arena *arena = &scope->importer->module->arena;
         struct mesh_axis *copy = arena_array(arena, (size_t)axes->array.count + 1, sizeof *copy);
@@ -165,8 +200,11 @@ struct groups *build_groups(struct scope *scope, const struct mlir_op *op)
     }
     groups->form = GROUPS_MESH;
     const struct mlir_dictionary *parameters = &attr->dialect.parameters;
-    const struct mlir_dictionary *fields = mesh_fields(scope, op, mlir_get(parameters, "mesh"));
-    bool ok = fields != NULL && read_mesh(scope, op, fields, &groups->mesh) &&
-              read_axes(scope, op, mlir_get(parameters, "axes"), &groups->mesh, &groups->axes);
+    const struct mlir_attr *mesh = find_mesh(scope, op, mlir_get(parameters, "mesh"));
+    bool ok =
+        mesh != NULL &&
+        (mesh->kind == MLIR_ATTR_OTHER ? read_mesh_text(scope, op, mesh->string.data, &groups->mesh)
+                                       : read_mesh(scope, op, fields_of(mesh), &groups->mesh)) &&
+        read_axes(scope, op, mlir_get(parameters, "axes"), &groups->mesh, &groups->axes);
     return ok ? groups : NULL;
 }

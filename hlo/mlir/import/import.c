@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "hlo/infer.h"
+#include "hlo/literal.h"
 #include "hlo/mlir/import/import_internal.h"
 #include "hlo/mlir/import/sdy.h"
 
@@ -181,6 +182,10 @@ static void finish_importer(struct importer *importer)
             map_finish(importer->symbols.entries[i].value);
         }
     }
+    for (size_t i = 0; i < importer->known.capacity; i++) {
+        literal_release(importer->known.entries[i].value);
+    }
+    map_finish(&importer->known);
     map_finish(&importer->symbols);
     map_finish(&importer->functions);
     map_finish(&importer->dynamic);
@@ -206,6 +211,7 @@ struct module *mlir_import(struct mlir_file *file, const struct mlir_import_opti
     if (file->name != NULL) {
         module->source = arena_string(&module->arena, file->name, strlen(file->name));
     }
+    map_init(&importer.known);
     map_init(&importer.symbols);
     map_init(&importer.functions);
     map_init(&importer.dynamic);

@@ -11,23 +11,24 @@
 #include "hlo/mlir/mlir_format.h"
 
 /* Regions and calls within each other. */
-enum { IMPORT_MAX_DEPTH = 500, IMPORT_MAX_INSTRUCTIONS = 1 << 24 };
+enum { IMPORT_MAX_DEPTH = 500, IMPORT_MAX_INSTRUCTIONS = 1 << 22 };
 
 struct importer {
     struct mlir_file *file;
     const struct mlir_import_options *options; /* never NULL */
     struct module *module;
-    struct error *err;    /* never NULL */
-    int64_t next_channel; /* for collectives that were given none */
-    int64_t next_name;    /* "add.7": numbers of names */
-    int depth;            /* of regions and calls */
+    struct error *err;     /* never NULL */
+    int64_t next_channel;  /* for collectives that were given none */
+    int64_t next_name;     /* "add.7": numbers of names */
+    int depth;             /* of regions and calls */
     struct active *active; /* functions under way, innermost first */
     /* struct mlir_op* → struct computation*: functions of static shapes, translated once */
     struct map functions;
-    struct map dynamic;   /* struct mlir_op* of a function → whether it has dynamic shapes */
-    struct map symbols;   /* struct mlir_op* of a module → struct map*: name → struct mlir_op* */
+    struct map dynamic; /* struct mlir_op* of a function → whether it has dynamic shapes */
+    struct map symbols; /* struct mlir_op* of a module → struct map*: name → struct mlir_op* */
     struct map shardings; /* text → struct sharding* */
     struct map metadata;  /* struct mlir_location* → struct metadata* */
+    struct map known; /* struct instruction* → struct literal*: values worked out for shapes */
 };
 
 /* A computation under way, and what its instructions are outside it. */

@@ -60,6 +60,12 @@ bool import_entry(struct importer *importer, const struct mlir_op *function);
 /* Does any value in the function have a shape that its type does not tell? */
 bool function_has_dynamic(struct importer *importer, const struct mlir_op *function);
 
+/* --- approx_top_k.c --- */
+
+/* Is that a custom call ApproxTopK that gives the exact answer? */
+bool import_is_exact_top_k(const struct mlir_op *op, const char *target);
+bool import_exact_top_k(struct scope *scope, const struct mlir_op *op);
+
 /* --- tidy.c --- */
 
 /* Drops attributes that say what holds anyway. */
@@ -72,6 +78,12 @@ struct mlir_op *module_around(const struct mlir_op *op);
 /* The op that a symbol names, seen from an op; NULL if there is none. */
 struct mlir_op *import_symbol(struct importer *importer, const struct mlir_op *from,
                               const struct mlir_attr *symbol);
+/* Gives the configuration a layout of the entry if it has none: the one that its shapes have. */
+void import_start_layout(struct importer *importer);
+/* The shape with the layout of mhlo.layout_mode ("{0,1}"; "default", "auto" and none leave it as it
+ * is). NULL and an error if it does not fit. */
+const struct shape *import_layout_mode(struct importer *importer, const struct mlir_op *function,
+                                       const struct shape *shape, const struct mlir_attr *mode);
 /* What the attributes of the module and of those around it say. */
 bool import_module_attributes(struct importer *importer, const struct mlir_op *module);
 

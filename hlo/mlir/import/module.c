@@ -3,6 +3,7 @@
  * module_attributes_exporter.cc, attribute_exporter.cc. */
 #include <string.h>
 
+#include "hlo/base/text.h"
 #include "hlo/mlir/import/import_internal.h"
 
 static bool fail(struct importer *importer, const struct mlir_op *module, const char *key)
@@ -209,7 +210,7 @@ static const struct shape *with_layout(struct importer *importer, const struct s
     return shape_with_layout(shape, layout_make(&layout));
 }
 
-static void start_layout(struct importer *importer)
+void import_start_layout(struct importer *importer)
 {
     struct module_config *config = &importer->module->config;
     const struct computation *entry = importer->module->entry;
@@ -227,12 +228,36 @@ static void start_layout(struct importer *importer)
     config->result_shape = entry->root->shape;
 }
 
+const struct shape *import_layout_mode(struct importer *importer, const struct mlir_op *function,
+                                       const struct shape *shape, const struct mlir_attr *mode)
+{
+    if (mode == NULL || mode->kind != MLIR_ATTR_STRING || mode->string.data[0] != '{' ||
+        !shape_is_array(shape)) {
+        return shape;
+    }
+    struct text text;
+    text_init(&text);
+    shape_print(shape, false, &text);
+    text_append(&text, mode->string.data);
+    size_t used = 0;
+    struct error err = {0};
+    const struct shape *with = shape_parse(text.data, text.size, &used, &err);
+    bool good = with != NULL && used == text.size && shape_check(with, &err);
+    text_finish(&text);
+    if (!good) {
+        error_at(importer->err, mlir_where(importer->file, function),
+                 "mhlo.layout_mode %s does not fit %s", mode->string.data, shape_text(shape));
+        return NULL;
+    }
+    return with;
+}
+
 static bool set_parameter_layouts(struct importer *importer, const struct mlir_op *module,
                                   const struct mlir_attr *attr)
 {
     (void)module;
     struct module_config *config = &importer->module->config;
-    start_layout(importer);
+    import_start_layout(importer);
     if (attr->kind != MLIR_ATTR_ARRAY || attr->array.count != config->parameter_count) {
         return false;
     }
@@ -253,7 +278,7 @@ static bool set_result_layout(struct importer *importer, const struct mlir_op *m
 {
     (void)module;
     struct module_config *config = &importer->module->config;
-    start_layout(importer);
+    import_start_layout(importer);
     if (attr->kind != MLIR_ATTR_ARRAY) {
         return false;
     }

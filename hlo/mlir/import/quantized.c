@@ -85,8 +85,8 @@ static bool scales_fit(struct scope *scope, const struct mlir_op *op, const stru
 
 /* The parameters as an array of that shape: each goes along its axes, over its block. */
 static struct instruction *spread(struct scope *scope, const struct mlir_op *op,
-                                  const struct shape *shape,
-                                  const struct mlir_quantized *quantized, const double *values)
+                                  const struct shape *shape, const struct mlir_quantized *quantized,
+                                  const double *values)
 {
     enum type type = shape->type;
     struct instruction *constant = parameter_constant(scope, op, quantized, values, type);
@@ -147,8 +147,8 @@ static struct instruction *dequantize(struct scope *scope, const struct mlir_op 
     if (has_zero_points(quantized)) {
         enum type wide = type_bits(from->shape->type) >= 32 ? TYPE_S64 : TYPE_S32;
         value = build_convert(scope, op, value, wide);
-        value = binary(scope, op, OP_SUBTRACT, value,
-                       spread(scope, op, value->shape, quantized, NULL));
+        value =
+            binary(scope, op, OP_SUBTRACT, value, spread(scope, op, value->shape, quantized, NULL));
     }
     if (value == NULL) {
         return NULL;
@@ -169,14 +169,14 @@ static struct instruction *quantize(struct scope *scope, const struct mlir_op *o
         import_fail(scope, op, "%s cannot be quantized to that type", shape_text(shape));
         return NULL;
     }
-    struct instruction *value = binary(scope, op, OP_DIVIDE, from,
-                                       spread(scope, op, shape, quantized, quantized->scales));
+    struct instruction *value =
+        binary(scope, op, OP_DIVIDE, from, spread(scope, op, shape, quantized, quantized->scales));
     if (has_zero_points(quantized)) {
         value = binary(scope, op, OP_ADD, value, spread(scope, op, shape, quantized, NULL));
     }
-    struct instruction *clamped[] = {import_scalar(scope, op, expressed, (double)quantized->minimum),
-                                     value,
-                                     import_scalar(scope, op, expressed, (double)quantized->maximum)};
+    struct instruction *clamped[] = {
+        import_scalar(scope, op, expressed, (double)quantized->minimum), value,
+        import_scalar(scope, op, expressed, (double)quantized->maximum)};
     if (clamped[0] == NULL || value == NULL || clamped[2] == NULL) {
         return NULL;
     }

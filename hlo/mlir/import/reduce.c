@@ -6,12 +6,16 @@
 #include "hlo/mlir/import/build.h"
 
 /* operands[i] and operands[count + i] as types[i]. */
-static void convert_operands(struct scope *scope, const struct mlir_op *op, int count,
+static bool promote_operands(struct scope *scope, const struct mlir_op *op, int count,
                              const enum type *types, struct instruction **operands)
 {
     for (int i = 0; i < 2 * count; i++) {
-        operands[i] = build_convert(scope, op, operands[i], types[i % count]);
+        operands[i] = build_promote(scope, op, operands[i], types[i % count]);
+        if (operands[i] == NULL) {
+            return false;
+        }
     }
+    return true;
 }
 
 /* The operands of a reduction and its computation. */
@@ -33,8 +37,7 @@ static struct instruction **reduction_operands(struct scope *scope, const struct
     if (*reducer == NULL) {
         return NULL;
     }
-    convert_operands(scope, op, count, types, operands);
-    return operands;
+    return promote_operands(scope, op, count, types, operands) ? operands : NULL;
 }
 
 bool translate_reduce(struct scope *scope, const struct mlir_op *op)
@@ -132,7 +135,10 @@ bool translate_select_and_scatter(struct scope *scope, const struct mlir_op *op)
         called[0] = narrowed_select(scope, op, called[0], narrow, wide);
     }
     for (int i = 0; i < 3; i++) {
-        operands[i] = build_convert(scope, op, operands[i], wide);
+        operands[i] = build_promote(scope, op, operands[i], wide);
+        if (operands[i] == NULL) {
+            return false;
+        }
     }
     struct instruction *scatter = import_add(scope, op, OP_SELECT_AND_SCATTER, NULL, 3, operands);
     instruction_set_called(scatter, 2, called);

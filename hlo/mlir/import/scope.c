@@ -6,6 +6,7 @@
 #include "hlo/infer.h"
 #include "hlo/literal.h"
 #include "hlo/mlir/import/import_internal.h"
+#include "hlo/mlir/import/sdy.h"
 
 /* --- errors --- */
 
@@ -163,13 +164,17 @@ static bool is_new(const struct scope *scope, const struct instruction *instruct
     return instruction->parent == scope->computation && instruction->id >= scope->first;
 }
 
-/* The op's sharding, or the part of it that result `index` has (−1: all of it). */
+/* The op's sharding, or the part of it that result `index` has (−1: all of it); Shardy's as it is.
+ */
 static void set_sharding(struct scope *scope, const struct mlir_op *op,
                          struct instruction *instruction, int index)
 {
+    if (!is_new(scope, instruction) || attr_get(instruction, ATTR_SHARDING) != NULL) {
+        return;
+    }
+    import_sdy_sharding(instruction, mlir_op_attr(op, "sdy.sharding"));
     const struct mlir_attr *attr = mlir_op_attr(op, "mhlo.sharding");
-    if (attr == NULL || attr->kind != MLIR_ATTR_STRING || !is_new(scope, instruction) ||
-        attr_get(instruction, ATTR_SHARDING) != NULL) {
+    if (attr == NULL || attr->kind != MLIR_ATTR_STRING) {
         return;
     }
     const struct sharding *sharding = import_sharding(scope->importer, op, attr->string);

@@ -17,7 +17,8 @@ static const char sharding_head[] = "#sdy.sharding<";
 /* The text of one of Shardy's attributes, or NULL. */
 static const char *sdy_text(const struct mlir_attr *attr)
 {
-    return attr != NULL && attr->kind == MLIR_ATTR_OTHER && strncmp(attr->string.data, "#sdy", 4) == 0
+    return attr != NULL && attr->kind == MLIR_ATTR_OTHER &&
+                   strncmp(attr->string.data, "#sdy", 4) == 0
                ? attr->string.data
                : NULL;
 }
@@ -61,16 +62,15 @@ bool import_sdy_meshes(struct importer *importer, const struct mlir_op *module)
         text_char(&text, '}');
         struct arena *arena = &importer->module->arena;
         struct string_map *map = &importer->module->config.frontend_attributes;
-        struct string_entry *entries =
-            arena_array(arena, (size_t)map->count + 1, sizeof *entries);
+        struct string_entry *entries = arena_array(arena, (size_t)map->count + 1, sizeof *entries);
         for (int i = 0; i < map->count; i++) {
             entries[i] = map->entries[i];
         }
         const char key[] = "xla.sdy.meshes";
-        entries[map->count] = (struct string_entry){
-            .key = {arena_string(arena, key, strlen(key)), strlen(key)},
-            .value = {arena_string(arena, text.data, text.size), text.size},
-            .raw = true};
+        entries[map->count] =
+            (struct string_entry){.key = {arena_string(arena, key, strlen(key)), strlen(key)},
+                                  .value = {arena_string(arena, text.data, text.size), text.size},
+                                  .raw = true};
         *map = (struct string_map){map->count + 1, entries};
     }
     text_finish(&text);
@@ -90,8 +90,8 @@ static struct instruction *mark_value(struct scope *scope, const struct mlir_op 
                                       struct instruction *value, const char *target,
                                       const char *body)
 {
-    struct instruction *call = import_add(scope, op, OP_CUSTOM_CALL,
-                                          shape_without_layout(value->shape), 1, &value);
+    struct instruction *call =
+        import_add(scope, op, OP_CUSTOM_CALL, shape_without_layout(value->shape), 1, &value);
     import_set_string(call, ATTR_CUSTOM_CALL_TARGET, target, strlen(target));
     struct text text;
     text_init(&text);
@@ -108,8 +108,7 @@ struct instruction *import_sdy_result(struct scope *scope, const struct mlir_op 
     if (body == NULL || !shape_is_array(value->shape)) {
         return value;
     }
-    struct instruction *call =
-        mark_value(scope, op, value, "xla.sdy.FuncResultSharding", body);
+    struct instruction *call = mark_value(scope, op, value, "xla.sdy.FuncResultSharding", body);
     import_set_int(call, ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT, true);
     return call;
 }
@@ -216,8 +215,7 @@ static struct instruction *call_region(struct scope *scope, const struct mlir_op
     if (body == NULL) {
         return NULL;
     }
-    struct instruction *call =
-        import_add(scope, op, OP_CALL, body->root->shape, count, arguments);
+    struct instruction *call = import_add(scope, op, OP_CALL, body->root->shape, count, arguments);
     instruction_set_called(call, 1, &body);
     return call;
 }
@@ -254,8 +252,7 @@ bool translate_sdy_manual_computation(struct scope *scope, const struct mlir_op 
 {
     struct arena *arena = &scope->importer->module->arena;
     struct instruction **arguments = import_operands(scope, op);
-    const struct mlir_block *block =
-        arguments != NULL ? import_only_block(scope, op, 0) : NULL;
+    const struct mlir_block *block = arguments != NULL ? import_only_block(scope, op, 0) : NULL;
     if (block == NULL) {
         return false;
     }
@@ -281,13 +278,14 @@ bool translate_sdy_manual_computation(struct scope *scope, const struct mlir_op 
     if (call == NULL) {
         return false;
     }
+    /* By its name XLA knows the body again. */
+    call->called[0]->name = import_name(scope->importer, "xla.sdy.manual_computation_body");
     add_mark(call, "inlineable", "false");
     if (op->result_count == 0) {
         return true;
     }
     const struct shape *shape = build_results_shape(scope, op, NULL);
-    struct instruction **results =
-        arena_array(arena, (size_t)op->result_count, sizeof *results);
+    struct instruction **results = arena_array(arena, (size_t)op->result_count, sizeof *results);
     if (shape == NULL || !import_elements(scope, op, call, op->result_count, results)) {
         return false;
     }

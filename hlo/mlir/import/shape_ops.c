@@ -53,9 +53,8 @@ static enum type result_type(const struct mlir_op *op)
 /* An array operand whose size is known. */
 static struct instruction *array_operand(struct scope *scope, const struct mlir_op *op, int index)
 {
-    struct instruction *value = index < op->operand_count
-                                    ? import_value(scope, op, op->operands[index])
-                                    : NULL;
+    struct instruction *value =
+        index < op->operand_count ? import_value(scope, op, op->operands[index]) : NULL;
     if (value == NULL || !shape_is_array(value->shape)) {
         import_fail(scope, op, "operand %d must be a tensor", index);
         return NULL;
@@ -67,8 +66,7 @@ static struct instruction *array_operand(struct scope *scope, const struct mlir_
 
 /* The size of a dimension as a scalar: a constant, or what a bounded dimension has at run time. */
 static struct instruction *dimension_size(struct scope *scope, const struct mlir_op *op,
-                                          struct instruction *of, int64_t dimension,
-                                          enum type type)
+                                          struct instruction *of, int64_t dimension, enum type type)
 {
     if (dimension < 0 || dimension >= of->shape->rank) {
         import_fail(scope, op, "%s has no dimension %lld", shape_text(of->shape),
@@ -138,9 +136,8 @@ static bool dim(struct scope *scope, const struct mlir_op *op)
         return false;
     }
     return bind(scope, op,
-                which.count == 1
-                    ? dimension_size(scope, op, of, which.values[0], result_type(op))
-                    : NULL);
+                which.count == 1 ? dimension_size(scope, op, of, which.values[0], result_type(op))
+                                 : NULL);
 }
 
 bool translate_tensor_dim(struct scope *scope, const struct mlir_op *op)
@@ -234,8 +231,7 @@ bool translate_shape_from_extents(struct scope *scope, const struct mlir_op *op)
 {
     struct instruction **operands = import_operands(scope, op);
     return operands != NULL &&
-           bind(scope, op,
-                side_by_side(scope, op, op->operand_count, operands, TYPE_S64));
+           bind(scope, op, side_by_side(scope, op, op->operand_count, operands, TYPE_S64));
 }
 
 static bool constant_ints(struct scope *scope, const struct mlir_op *op, const char *key,
@@ -316,9 +312,8 @@ static struct instruction *binary(struct scope *scope, const struct mlir_op *op,
                                   struct instruction *a, struct instruction *b)
 {
     struct instruction *operands[] = {a, b};
-    struct instruction *result = a != NULL && b != NULL
-                                     ? import_add(scope, op, opcode, NULL, 2, operands)
-                                     : NULL;
+    struct instruction *result =
+        a != NULL && b != NULL ? import_add(scope, op, opcode, NULL, 2, operands) : NULL;
     return result != NULL && import_finish(scope, op, result) ? result : NULL;
 }
 
@@ -332,8 +327,7 @@ bool translate_shape_num_elements(struct scope *scope, const struct mlir_op *op)
     for (int64_t i = 0; i < of->shape->dimensions[0]; i++) {
         product = binary(scope, op, OP_MULTIPLY, product, element(scope, op, of, i));
     }
-    return product != NULL &&
-           bind(scope, op, build_convert(scope, op, product, result_type(op)));
+    return product != NULL && bind(scope, op, build_convert(scope, op, product, result_type(op)));
 }
 
 /* --- broadcasting of shapes --- */
@@ -357,8 +351,8 @@ static struct instruction *pad_shape(struct scope *scope, const struct mlir_op *
 /* All operands as s64 vectors of one length; NULL on errors. */
 static struct instruction **shapes_of_one_rank(struct scope *scope, const struct mlir_op *op)
 {
-    struct instruction **shapes = arena_array(&scope->importer->module->arena,
-                                              (size_t)op->operand_count + 1, sizeof *shapes);
+    struct instruction **shapes =
+        arena_array(&scope->importer->module->arena, (size_t)op->operand_count + 1, sizeof *shapes);
     int64_t rank = 0;
     for (int i = 0; i < op->operand_count; i++) {
         shapes[i] = array_operand(scope, op, i);
@@ -529,8 +523,7 @@ bool translate_arith_constant(struct scope *scope, const struct mlir_op *op)
 static bool arithmetic(struct scope *scope, const struct mlir_op *op, enum opcode opcode)
 {
     struct instruction **operands = build_operands(scope, op, 2, 1, 0);
-    return operands != NULL &&
-           bind(scope, op, binary(scope, op, opcode, operands[0], operands[1]));
+    return operands != NULL && bind(scope, op, binary(scope, op, opcode, operands[0], operands[1]));
 }
 
 bool translate_arith_addi(struct scope *scope, const struct mlir_op *op)
@@ -572,10 +565,9 @@ bool translate_arith_minsi(struct scope *scope, const struct mlir_op *op)
  * as unsigned numbers. */
 bool translate_arith_cmpi(struct scope *scope, const struct mlir_op *op)
 {
-    static const enum direction directions[] = {DIRECTION_EQ, DIRECTION_NE, DIRECTION_LT,
-                                                DIRECTION_LE, DIRECTION_GT, DIRECTION_GE,
-                                                DIRECTION_LT, DIRECTION_LE, DIRECTION_GT,
-                                                DIRECTION_GE};
+    static const enum direction directions[] = {
+        DIRECTION_EQ, DIRECTION_NE, DIRECTION_LT, DIRECTION_LE, DIRECTION_GT,
+        DIRECTION_GE, DIRECTION_LT, DIRECTION_LE, DIRECTION_GT, DIRECTION_GE};
     static const enum type unsigned_types[TYPE_COUNT] = {
         [TYPE_S8] = TYPE_U8, [TYPE_S16] = TYPE_U16, [TYPE_S32] = TYPE_U32, [TYPE_S64] = TYPE_U64};
     struct instruction **operands = build_operands(scope, op, 2, 1, 0);
@@ -588,9 +580,9 @@ bool translate_arith_cmpi(struct scope *scope, const struct mlir_op *op)
     }
     enum type type = operands[0]->shape->type;
     for (int i = 0; i < 2 && predicate >= 6 && unsigned_types[type] != TYPE_INVALID; i++) {
-        operands[i] = import_add(scope, op, OP_BITCAST_CONVERT,
-                                 shape_with_type(operands[i]->shape, unsigned_types[type]), 1,
-                                 &operands[i]);
+        operands[i] =
+            import_add(scope, op, OP_BITCAST_CONVERT,
+                       shape_with_type(operands[i]->shape, unsigned_types[type]), 1, &operands[i]);
     }
     struct instruction *compare = import_add(scope, op, OP_COMPARE, NULL, 2, operands);
     import_set_int(compare, ATTR_DIRECTION, directions[predicate]);

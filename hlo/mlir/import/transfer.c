@@ -89,8 +89,8 @@ bool translate_infeed(struct scope *scope, const struct mlir_op *op)
 {
     struct instruction **operands = build_operands(scope, op, 1, -1, 0);
     const struct shape **shapes;
-    if (operands == NULL || !payload_shapes(scope, op, &shapes) ||
-        !set_layouts(scope, op, shapes)) {
+    if (operands == NULL || !build_is_token(scope, op, operands[0]) ||
+        !payload_shapes(scope, op, &shapes) || !set_layouts(scope, op, shapes)) {
         return false;
     }
     const struct shape *parts[] = {shape_tuple(op->result_count - 1, shapes), shape_token()};
@@ -103,7 +103,7 @@ bool translate_infeed(struct scope *scope, const struct mlir_op *op)
 bool translate_outfeed(struct scope *scope, const struct mlir_op *op)
 {
     struct instruction **operands = build_operands(scope, op, -1, 1, 0);
-    if (operands == NULL) {
+    if (operands == NULL || !build_is_token(scope, op, operands[op->operand_count - 1])) {
         return false;
     }
     int count = op->operand_count - 1;
@@ -173,7 +173,8 @@ bool translate_send(struct scope *scope, const struct mlir_op *op)
 {
     struct instruction **operands = build_operands(scope, op, -1, 1, 0);
     struct transfer transfer;
-    if (operands == NULL || !read_transfer(scope, op, &transfer)) {
+    if (operands == NULL || !build_is_token(scope, op, operands[op->operand_count - 1]) ||
+        !read_transfer(scope, op, &transfer)) {
         return false;
     }
     int count = op->operand_count - 1;
@@ -192,8 +193,8 @@ bool translate_recv(struct scope *scope, const struct mlir_op *op)
     struct instruction **operands = build_operands(scope, op, 1, -1, 0);
     struct transfer transfer;
     const struct shape **shapes;
-    if (operands == NULL || !read_transfer(scope, op, &transfer) ||
-        !payload_shapes(scope, op, &shapes)) {
+    if (operands == NULL || !build_is_token(scope, op, operands[0]) ||
+        !read_transfer(scope, op, &transfer) || !payload_shapes(scope, op, &shapes)) {
         return false;
     }
     int count = op->result_count - 1;

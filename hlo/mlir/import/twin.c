@@ -9,8 +9,8 @@ struct mlir_op *twin_of(struct scope *scope, const struct mlir_op *op)
     struct mlir_op *twin = arena_copy(&file->arena, op, sizeof *op);
     twin->operands = arena_copy(&file->arena, op->operands,
                                 (size_t)op->operand_count * sizeof(struct mlir_value *));
-    twin->results = arena_copy(&file->arena, op->results,
-                               (size_t)op->result_count * sizeof(struct mlir_value));
+    twin->results =
+        arena_copy(&file->arena, op->results, (size_t)op->result_count * sizeof(struct mlir_value));
     for (int i = 0; i < op->result_count; i++) {
         twin->results[i].op = twin;
     }

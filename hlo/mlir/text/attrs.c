@@ -1,5 +1,7 @@
-/* Attributes of MLIR text: numbers, strings, lists, dictionaries, symbols; the others by their first
- * word. Source: mlir/lib/AsmParser/AttributeParser.cpp. */
+/* Attributes of MLIR text: numbers, strings, lists, dictionaries, symbols; the others by their
+ * first word. Source: mlir/lib/AsmParser/AttributeParser.cpp. */
+#include <stdlib.h>
+
 #include "hlo/floats.h"
 #include "hlo/mlir/text/reader_internal.h"
 
@@ -50,11 +52,11 @@ bool reader_integer_bits(struct reader *reader, const struct reader_number *numb
     bool is_signed = type->sign == MLIR_SIGNED || type->kind == MLIR_INDEX;
     uint64_t sign = type->width > 0 ? (uint64_t)1 << (type->width - 1) : 0;
     uint64_t most = type->width == 0 ? 0 : sign | (sign - 1);
-    bool fits = !number->too_large &&
-                (number->negative
-                     ? type->sign != MLIR_UNSIGNED && number->integer <= sign &&
-                           (number->integer > 0 || type->width > 0)
-                     : number->integer <= (is_signed && type->width > 0 ? sign - 1 : most));
+    bool fits =
+        !number->too_large &&
+        (number->negative ? type->sign != MLIR_UNSIGNED && number->integer <= sign &&
+                                (number->integer > 0 || type->width > 0)
+                          : number->integer <= (is_signed && type->width > 0 ? sign - 1 : most));
     if (!fits) {
         return reader_fail(reader, number->at, "an integer out of its type's range");
     }
@@ -219,30 +221,86 @@ static bool read_key(struct reader *reader, const char **key)
     return true;
 }
 
+/* An entry as it is read. */
+struct entry {
+    struct mlir_named named;
+    const char *at;
+};
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct entry *left = a, *right = b;
+    int order = strcmp(left->named.key, right->named.key);
+    return order != 0 ? order : left->at < right->at ? -1 : 1;
+}
+
+/* Few entries are put in their places; many are sorted, with those that are there already. */
+static bool add_entries(struct reader *reader, struct mlir_dictionary *dictionary,
+                        struct entry *entries, int count)
+{
+    enum { FEW = 16 };
+    const struct entry *twice = NULL;
+    if (dictionary->count + count <= FEW) {
+        for (int i = 0; i < count && twice == NULL; i++) {
+            const char *key = entries[i].named.key;
+            twice = mlir_get(dictionary, key) != NULL ? &entries[i] : NULL;
+            mlir_set(reader->file, dictionary, key, entries[i].named.value);
+        }
+    } else {
+        size_t total = (size_t)dictionary->count + (size_t)count;
+        struct entry *all = memory_alloc(total * sizeof *all);
+        for (int i = 0; i < dictionary->count; i++) {
+            all[i] = (struct entry){dictionary->entries[i], reader->text};
+        }
+        memcpy(all + dictionary->count, entries, (size_t)count * sizeof *all);
+        qsort(all, total, sizeof *all, compare_entries);
+        /* Room is for a power of two of entries, as mlir_set() expects. */
+        size_t room = 1;
+        while (room < total) {
+            room *= 2;
+        }
+        dictionary->entries = arena_array(&reader->file->arena, room, sizeof *dictionary->entries);
+        dictionary->count = (int)total;
+        for (size_t i = 0; i < total; i++) {
+            dictionary->entries[i] = all[i].named;
+            if (i > 0 && strcmp(all[i].named.key, all[i - 1].named.key) == 0 && twice == NULL) {
+                entries[0] = all[i];
+                twice = &entries[0];
+            }
+        }
+        free(all);
+    }
+    return twice == NULL ||
+           reader_fail(reader, twice->at, "attribute '%s' is given twice", twice->named.key);
+}
+
 bool reader_attr_dict(struct reader *reader, struct mlir_dictionary *dictionary)
 {
     if (!reader_accept(reader, '{') || reader_accept(reader, '}')) {
         return true;
     }
+    struct entry few[16], *entries = few;
+    int count = 0, capacity = (int)(sizeof few / sizeof *few);
     do {
-        const char *key = NULL;
+        if (count == capacity) {
+            struct entry *more =
+                arena_array(&reader->file->arena, 2 * (size_t)capacity, sizeof *more);
+            entries = memcpy(more, entries, (size_t)count * sizeof *more);
+            capacity *= 2;
+        }
+        struct entry *entry = &entries[count++];
         reader_skip(reader);
-        const char *at = reader->at;
-        if (!read_key(reader, &key)) {
+        entry->at = reader->at;
+        if (!read_key(reader, &entry->named.key)) {
             return false;
         }
-        if (mlir_get(dictionary, key) != NULL) {
-            return reader_fail(reader, at, "attribute '%s' is given twice", key);
-        }
-        struct mlir_attr *value;
         if (!reader_accept(reader, '=')) {
-            value = reader_attr_unit(reader);
-        } else if (!reader_attr(reader, &value)) {
+            entry->named.value = reader_attr_unit(reader);
+        } else if (!reader_attr(reader, &entry->named.value)) {
             return false;
         }
-        mlir_set(reader->file, dictionary, key, value);
     } while (reader_accept(reader, ','));
-    return reader_expect(reader, '}');
+    return reader_expect(reader, '}') && add_entries(reader, dictionary, entries, count);
 }
 
 bool reader_attributes_keyword(struct reader *reader, struct mlir_dictionary *dictionary)

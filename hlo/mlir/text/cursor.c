@@ -1,5 +1,4 @@
 /* The cursor over MLIR text: places and errors, blanks, words, punctuation, strings and numbers. */
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -15,16 +14,72 @@ enum {
 };
 
 const unsigned char reader_class[256] = {
-    ['_'] = L, ['$'] = CLASS_WORD | CLASS_SUFFIX, ['.'] = CLASS_WORD | CLASS_SUFFIX,
+    ['_'] = L,
+    ['$'] = CLASS_WORD | CLASS_SUFFIX,
+    ['.'] = CLASS_WORD | CLASS_SUFFIX,
     ['-'] = CLASS_SUFFIX,
-    ['0'] = D, ['1'] = D, ['2'] = D, ['3'] = D, ['4'] = D, ['5'] = D, ['6'] = D, ['7'] = D,
-    ['8'] = D, ['9'] = D, ['A'] = H, ['B'] = H, ['C'] = H, ['D'] = H, ['E'] = H, ['F'] = H,
-    ['G'] = L, ['H'] = L, ['I'] = L, ['J'] = L, ['K'] = L, ['L'] = L, ['M'] = L, ['N'] = L,
-    ['O'] = L, ['P'] = L, ['Q'] = L, ['R'] = L, ['S'] = L, ['T'] = L, ['U'] = L, ['V'] = L,
-    ['W'] = L, ['X'] = L, ['Y'] = L, ['Z'] = L, ['a'] = H, ['b'] = H, ['c'] = H, ['d'] = H,
-    ['e'] = H, ['f'] = H, ['g'] = L, ['h'] = L, ['i'] = L, ['j'] = L, ['k'] = L, ['l'] = L,
-    ['m'] = L, ['n'] = L, ['o'] = L, ['p'] = L, ['q'] = L, ['r'] = L, ['s'] = L, ['t'] = L,
-    ['u'] = L, ['v'] = L, ['w'] = L, ['x'] = L, ['y'] = L, ['z'] = L,
+    ['0'] = D,
+    ['1'] = D,
+    ['2'] = D,
+    ['3'] = D,
+    ['4'] = D,
+    ['5'] = D,
+    ['6'] = D,
+    ['7'] = D,
+    ['8'] = D,
+    ['9'] = D,
+    ['A'] = H,
+    ['B'] = H,
+    ['C'] = H,
+    ['D'] = H,
+    ['E'] = H,
+    ['F'] = H,
+    ['G'] = L,
+    ['H'] = L,
+    ['I'] = L,
+    ['J'] = L,
+    ['K'] = L,
+    ['L'] = L,
+    ['M'] = L,
+    ['N'] = L,
+    ['O'] = L,
+    ['P'] = L,
+    ['Q'] = L,
+    ['R'] = L,
+    ['S'] = L,
+    ['T'] = L,
+    ['U'] = L,
+    ['V'] = L,
+    ['W'] = L,
+    ['X'] = L,
+    ['Y'] = L,
+    ['Z'] = L,
+    ['a'] = H,
+    ['b'] = H,
+    ['c'] = H,
+    ['d'] = H,
+    ['e'] = H,
+    ['f'] = H,
+    ['g'] = L,
+    ['h'] = L,
+    ['i'] = L,
+    ['j'] = L,
+    ['k'] = L,
+    ['l'] = L,
+    ['m'] = L,
+    ['n'] = L,
+    ['o'] = L,
+    ['p'] = L,
+    ['q'] = L,
+    ['r'] = L,
+    ['s'] = L,
+    ['t'] = L,
+    ['u'] = L,
+    ['v'] = L,
+    ['w'] = L,
+    ['x'] = L,
+    ['y'] = L,
+    ['z'] = L,
 };
 
 /* --- places and errors --- */
@@ -473,9 +528,9 @@ bool reader_int_list(struct reader *reader, char open, char close, struct ints *
     if (!reader_expect(reader, close)) {
         return false;
     }
-    *values = (struct ints){(int)count, list == few ? arena_copy(&reader->file->arena, few,
-                                                                 count * sizeof *few)
-                                                    : list};
+    *values = (struct ints){(int)count,
+                            list == few ? arena_copy(&reader->file->arena, few, count * sizeof *few)
+                                        : list};
     return true;
 }
 

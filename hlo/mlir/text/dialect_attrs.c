@@ -9,12 +9,9 @@
 #include "hlo/mlir/text/reader_internal.h"
 
 static const struct dialect_parameter gather_parameters[] = {
-    {"offset_dims", PARAMETER_DIMS},
-    {"collapsed_slice_dims", PARAMETER_DIMS},
-    {"operand_batching_dims", PARAMETER_DIMS},
-    {"start_indices_batching_dims", PARAMETER_DIMS},
-    {"start_index_map", PARAMETER_DIMS},
-    {"index_vector_dim", PARAMETER_INT},
+    {"offset_dims", PARAMETER_DIMS},           {"collapsed_slice_dims", PARAMETER_DIMS},
+    {"operand_batching_dims", PARAMETER_DIMS}, {"start_indices_batching_dims", PARAMETER_DIMS},
+    {"start_index_map", PARAMETER_DIMS},       {"index_vector_dim", PARAMETER_INT},
 };
 static const struct dialect_parameter scatter_parameters[] = {
     {"update_window_dims", PARAMETER_DIMS},
@@ -31,12 +28,9 @@ static const struct dialect_parameter dot_parameters[] = {
     {"rhs_contracting_dimensions", PARAMETER_DIMS},
 };
 static const struct dialect_parameter ragged_dot_parameters[] = {
-    {"lhs_batching_dimensions", PARAMETER_DIMS},
-    {"rhs_batching_dimensions", PARAMETER_DIMS},
-    {"lhs_contracting_dimensions", PARAMETER_DIMS},
-    {"rhs_contracting_dimensions", PARAMETER_DIMS},
-    {"lhs_ragged_dimensions", PARAMETER_DIMS},
-    {"rhs_group_dimensions", PARAMETER_DIMS},
+    {"lhs_batching_dimensions", PARAMETER_DIMS},    {"rhs_batching_dimensions", PARAMETER_DIMS},
+    {"lhs_contracting_dimensions", PARAMETER_DIMS}, {"rhs_contracting_dimensions", PARAMETER_DIMS},
+    {"lhs_ragged_dimensions", PARAMETER_DIMS},      {"rhs_group_dimensions", PARAMETER_DIMS},
 };
 static const struct dialect_parameter conv_parameters[] = {
     {"input_batch_dimension", PARAMETER_INT},
@@ -93,7 +87,8 @@ static const struct dialect_parameter mesh_axes_parameters[] = {
     {"axes", PARAMETER_ATTR},
 };
 
-#define PARAMETERS(name) name##_parameters, sizeof name##_parameters / sizeof *name##_parameters
+#define PARAMETERS(name) \
+    name##_parameters, sizeof name##_parameters / sizeof *name##_parameters, NULL
 static const struct dialect_attr dialect_attrs[] = {
     {"stablehlo", "gather", true, PARAMETERS(gather)},
     {"stablehlo", "scatter", true, PARAMETERS(scatter)},
@@ -109,17 +104,17 @@ static const struct dialect_attr dialect_attrs[] = {
     {"stablehlo", "mesh", false, PARAMETERS(mesh)},
     {"stablehlo", "replica_group_mesh_axes", false, PARAMETERS(mesh_axes)},
     {"chlo", "ragged_dot", true, PARAMETERS(ragged_dot)},
-    {"stablehlo", "precision", false, NULL, 0},
-    {"stablehlo", "result_accuracy_mode", false, NULL, 0},
-    {"stablehlo", "fft_type", false, NULL, 0},
-    {"stablehlo", "comparison_direction", false, NULL, 0},
-    {"stablehlo", "comparison_type", false, NULL, 0},
-    {"stablehlo", "transpose", false, NULL, 0},
-    {"stablehlo", "rng_distribution", false, NULL, 0},
-    {"stablehlo", "rng_algorithm", false, NULL, 0},
-    {"chlo", "comparison_direction", false, NULL, 0},
-    {"chlo", "comparison_type", false, NULL, 0},
-    {"chlo", "precision", false, NULL, 0},
+    {"stablehlo", "precision", false, NULL, 0, "DEFAULT HIGH HIGHEST"},
+    {"stablehlo", "result_accuracy_mode", false, NULL, 0, "DEFAULT HIGHEST TOLERANCE"},
+    {"stablehlo", "fft_type", false, NULL, 0, "FFT IFFT RFFT IRFFT"},
+    {"stablehlo", "comparison_direction", false, NULL, 0, "EQ NE GE GT LE LT"},
+    {"stablehlo", "comparison_type", false, NULL, 0, "NOTYPE FLOAT TOTALORDER SIGNED UNSIGNED"},
+    {"stablehlo", "transpose", false, NULL, 0, "TRANSPOSE_INVALID NO_TRANSPOSE TRANSPOSE ADJOINT"},
+    {"stablehlo", "rng_distribution", false, NULL, 0, "UNIFORM NORMAL"},
+    {"stablehlo", "rng_algorithm", false, NULL, 0, "DEFAULT THREE_FRY PHILOX"},
+    {"chlo", "comparison_direction", false, NULL, 0, "EQ NE GE GT LE LT"},
+    {"chlo", "comparison_type", false, NULL, 0, "NOTYPE FLOAT TOTALORDER SIGNED UNSIGNED"},
+    {"chlo", "precision", false, NULL, 0, "DEFAULT HIGH HIGHEST"},
 };
 #undef PARAMETERS
 
@@ -172,7 +167,11 @@ static bool read_dims(struct reader *reader, char open, char close, struct mlir_
     if (!reader_expect(reader, open)) {
         return false;
     }
-    while (reader_peek(reader) != close) {
+    if (reader_accept(reader, close)) {
+        *attr = mlir_attr_ints(reader->file, 0, NULL);
+        return true;
+    }
+    do {
         if (count == READER_MAX_RANK) {
             return reader_fail_code(reader, ERROR_RESOURCE_EXHAUSTED, reader->at,
                                     "more than %d dimensions", READER_MAX_RANK);
@@ -183,10 +182,7 @@ static bool read_dims(struct reader *reader, char open, char close, struct mlir_
             return false;
         }
         count++;
-        if (!reader_accept(reader, ',')) {
-            break;
-        }
-    }
+    } while (reader_accept(reader, ','));
     *attr = mlir_attr_ints(reader->file, count, few);
     return reader_expect(reader, close);
 }
@@ -291,8 +287,8 @@ static bool fill_parameters(struct reader *reader, const char *at, const struct 
 {
     for (size_t i = 0; i < row->count; i++) {
         const struct dialect_parameter *parameter = &row->parameters[i];
-        bool optional = parameter->kind == PARAMETER_OPTIONAL_ATTR ||
-                        parameter->kind == PARAMETER_SUB_AXIS;
+        bool optional =
+            parameter->kind == PARAMETER_OPTIONAL_ATTR || parameter->kind == PARAMETER_SUB_AXIS;
         if (optional || mlir_get(parameters, parameter->name) != NULL) {
             continue;
         }
@@ -406,8 +402,10 @@ bool reader_conv_dimensions(struct reader *reader, struct mlir_attr **attr)
     *attr = dialect_attr_new(reader, "stablehlo", "conv");
     struct mlir_dictionary *parameters = &(*attr)->dialect.parameters;
     return read_conv_side(reader, &dialect_conv_sides[0], parameters) &&
-           reader_expect_text(reader, "x") && read_conv_side(reader, &dialect_conv_sides[1], parameters) &&
-           reader_expect_text(reader, "->") && read_conv_side(reader, &dialect_conv_sides[2], parameters);
+           reader_expect_text(reader, "x") &&
+           read_conv_side(reader, &dialect_conv_sides[1], parameters) &&
+           reader_expect_text(reader, "->") &&
+           read_conv_side(reader, &dialect_conv_sides[2], parameters);
 }
 
 /* --- bodies --- */
@@ -423,14 +421,32 @@ bool reader_enum_word(struct reader *reader, const char *dialect, const char *mn
     return true;
 }
 
+/* The word of an enumeration. */
+static bool read_word(struct reader *reader, const struct dialect_attr *row,
+                      struct mlir_attr **attr)
+{
+    reader_skip(reader);
+    const char *at = reader->at;
+    if (!reader_enum_word(reader, row->dialect, row->mnemonic, attr)) {
+        return false;
+    }
+    const char *word = (*attr)->dialect.word;
+    size_t size = strlen(word);
+    for (const char *found = row->words; (found = strstr(found, word)) != NULL; found += size) {
+        if ((found == row->words || found[-1] == ' ') && (found[size] == ' ' || !found[size])) {
+            return true;
+        }
+    }
+    return reader_fail(reader, at, "'%s' is none of %s", word, row->words);
+}
+
 /* The parameters of a known attribute, from the "<" on, or its word. */
 static bool read_body(struct reader *reader, const struct dialect_attr *row,
                       struct mlir_attr **attr)
 {
     bool bracket = reader_accept(reader, '<');
     if (row->parameters == NULL) {
-        return reader_enum_word(reader, row->dialect, row->mnemonic, attr) &&
-               (!bracket || reader_expect(reader, '>'));
+        return read_word(reader, row, attr) && (!bracket || reader_expect(reader, '>'));
     }
     if (!bracket) {
         return reader_expected(reader, "'<'");

@@ -15,7 +15,8 @@ enum parameter_kind {
     PARAMETER_STRING, /* "x" */
     PARAMETER_ATTR,   /* any attribute */
     PARAMETER_OPTIONAL_ATTR,
-    PARAMETER_SUB_AXIS,  /* (pre_size)size: #stablehlo.sub_axis_info with these parameters; or none */
+    PARAMETER_SUB_AXIS,  /* (pre_size)size: #stablehlo.sub_axis_info with these parameters; or none
+                          */
     PARAMETER_MESH_AXES, /* [<…>, …]: ARRAY of #stablehlo.mesh_axis */
 };
 
@@ -27,15 +28,17 @@ struct dialect_parameter {
 struct dialect_attr {
     const char *dialect, *mnemonic;
     bool optional; /* any of its parameters may be left out of the text */
-    const struct dialect_parameter *parameters; /* NULL: an enumeration, one word */
+    const struct dialect_parameter *parameters; /* NULL: an enumeration, one of `words` */
     size_t count;
+    const char *words; /* of an enumeration, with blanks between them */
 };
 
 /* NULL when it is not known. */
 const struct dialect_attr *dialect_attr_find(const char *dialect, const char *mnemonic);
 
 /* One of the three sides of #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>: letters of the
- * dimensions that are not spatial, and where their places and those of the spatial ones are kept. */
+ * dimensions that are not spatial, and where their places and those of the spatial ones are kept.
+ */
 enum { DIALECT_CONV_SIDES = 3 };
 struct dialect_conv_side {
     const char *letters;

@@ -31,7 +31,7 @@ struct parameters {
     struct parameter {
         struct reader_argument argument;
         struct mlir_dictionary attrs;
-    } *list;
+    } * list;
     bool any_attrs, any_names;
 };
 
@@ -39,8 +39,7 @@ static bool read_parameter(struct reader *reader, struct parameters *parameters,
 {
     if (parameters->count == parameters->capacity) {
         int capacity = parameters->capacity == 0 ? 8 : 2 * parameters->capacity;
-        struct parameter *list =
-            arena_array(&reader->file->arena, (size_t)capacity, sizeof *list);
+        struct parameter *list = arena_array(&reader->file->arena, (size_t)capacity, sizeof *list);
         if (parameters->count > 0) {
             memcpy(list, parameters->list, (size_t)parameters->count * sizeof *list);
         }
@@ -105,8 +104,8 @@ static void set_attrs(struct reader *reader, struct op_builder *op, const char *
     }
     struct mlir_attr *array = mlir_attr_new(reader->file, MLIR_ATTR_ARRAY);
     array->array.count = parameters->count;
-    array->array.elements = arena_array(&reader->file->arena, (size_t)parameters->count,
-                                        sizeof *array->array.elements);
+    array->array.elements =
+        arena_array(&reader->file->arena, (size_t)parameters->count, sizeof *array->array.elements);
     for (int i = 0; i < parameters->count; i++) {
         struct mlir_attr *attrs = mlir_attr_new(reader->file, MLIR_ATTR_DICTIONARY);
         attrs->dictionary = parameters->list[i].attrs;

@@ -180,7 +180,8 @@ static bool read_fused(struct reader *reader, struct mlir_location **location)
     }
     struct mlir_location *few[8], **children = few;
     int count = 0, capacity = (int)(sizeof few / sizeof *few);
-    while (reader_peek(reader) != ']') {
+    bool more_follow = reader_peek(reader) != ']';
+    while (more_follow) {
         if (count == capacity) {
             struct mlir_location **more =
                 arena_array(&reader->file->arena, 2 * (size_t)capacity, sizeof(*more));
@@ -191,9 +192,7 @@ static bool read_fused(struct reader *reader, struct mlir_location **location)
         if (!read_location(reader, &children[count++])) {
             return false;
         }
-        if (!reader_accept(reader, ',')) {
-            break;
-        }
+        more_follow = reader_accept(reader, ',');
     }
     *location = location_new(reader, MLIR_LOC_FUSED, count);
     memcpy((*location)->children, children, (size_t)count * sizeof(*children));

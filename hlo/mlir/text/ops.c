@@ -1,26 +1,20 @@
 /* Ops of MLIR text: names of results, the generic form, the way to the short forms, and what they
  * build ops with. */
-#include <stdio.h>
-
 #include "hlo/mlir/text/reader_internal.h"
 
 /* --- the table of forms --- */
 
 typedef bool form_function(struct reader *reader, struct op_builder *op);
 
-#define FORM(token, state) FORM_##token,
+#define FORM(token) FORM_##token,
 enum form {
 #include "hlo/mlir/text/forms.def"
 };
 
-#define FORM_IF_written(token) form_##token
-#define FORM_IF_missing(token) NULL
-#define FORM(token, state) [FORM_##token] = FORM_IF_##state(token),
+#define FORM(token) [FORM_##token] = form_##token,
 static form_function *const form_functions[] = {
 #include "hlo/mlir/text/forms.def"
 };
-#undef FORM_IF_written
-#undef FORM_IF_missing
 
 #define MLIR_OP(id, name, form, import, opcode) [MLIR_OP_##id] = FORM_##form,
 static const unsigned char op_forms[MLIR_OP_COUNT] = {
@@ -192,9 +186,8 @@ bool reader_functional_type(struct reader *reader, struct op_builder *op)
 
 struct mlir_op *builder_finish(struct reader *reader, struct op_builder *op)
 {
-    struct mlir_op *made =
-        mlir_op_new(reader->file, op->name.data, op->name.size, op->operand_count,
-                    op->results.count, op->region_count);
+    struct mlir_op *made = mlir_op_new(reader->file, op->name.data, op->name.size,
+                                       op->operand_count, op->results.count, op->region_count);
     if (op->operand_count > 0) {
         memcpy(made->operands, op->operands, (size_t)op->operand_count * sizeof *op->operands);
     }
@@ -262,7 +255,11 @@ static bool read_generic(struct reader *reader, struct op_builder *op)
     if (!reader_string_span(reader, &op->name, &escaped)) {
         return false;
     }
-    if (op->name.size == 0 || escaped || memchr(op->name.data, '\0', op->name.size) != NULL) {
+    bool plain = op->name.size > 0 && !escaped;
+    for (size_t i = 0; i < op->name.size; i++) {
+        plain = plain && op->name.data[i] > ' ' && op->name.data[i] < 127;
+    }
+    if (!plain) {
         return reader_fail(reader, op->at, "not the name of an op");
     }
     op->opcode = mlir_opcode_of(op->name.data, op->name.size);
@@ -279,7 +276,6 @@ static bool read_short(struct reader *reader, struct op_builder *op)
     if (op->name.size == 0) {
         return reader_expected(reader, "an op");
     }
-    /* "chlo.x", "stablehlo.cross-replica-sum": a "-" may stand in names of ops. */
     op->opcode = mlir_opcode_of(op->name.data, op->name.size);
     if (memchr(op->name.data, '.', op->name.size) == NULL) {
         const char *dialect = reader_default_dialect(reader);
@@ -293,16 +289,16 @@ static bool read_short(struct reader *reader, struct op_builder *op)
         }
         op->name = (struct span){full, strlen(full)};
     }
-    form_function *form = form_functions[op_forms[op->opcode]];
-    if (form == NULL) {
-        return reader_fail_code(reader, ERROR_UNIMPLEMENTED, op->at,
-                                op->opcode == MLIR_OP_UNKNOWN
-                                    ? "the op '%.*s' is not known, and can be read in its generic "
-                                      "form only"
-                                    : "the op '%.*s' can be read in its generic form only",
-                                op->name.size > 100 ? 100 : (int)op->name.size, op->name.data);
-    }
-    return form(reader, op);
+    return form_functions[op_forms[op->opcode]](reader, op);
+}
+
+bool form_generic(struct reader *reader, struct op_builder *op)
+{
+    bool known = op->opcode != MLIR_OP_UNKNOWN;
+    return reader_fail_code(reader, ERROR_UNIMPLEMENTED, op->at,
+                            "the op '%.*s' %scan be read in its generic form only",
+                            op->name.size > 100 ? 100 : (int)op->name.size, op->name.data,
+                            known ? "" : "is not known, and ");
 }
 
 /* --- an op --- */
@@ -336,9 +332,8 @@ static bool define_results(struct reader *reader, const struct op_builder *build
                            struct mlir_op *op)
 {
     if (builder->name_count > 0 && builder->named_results != op->result_count) {
-        return reader_fail(reader, builder->names[0].at,
-                           "the op has %d results, but names for %d", op->result_count,
-                           builder->named_results);
+        return reader_fail(reader, builder->names[0].at, "the op has %d results, but names for %d",
+                           op->result_count, builder->named_results);
     }
     struct mlir_value *values = op->results;
     for (int i = 0; i < builder->name_count; i++) {

@@ -20,10 +20,9 @@
  * results their names and resolves forward references. A form needs nothing else of the reader.
  * Example: `stablehlo.concatenate %a, %b, dim = 0 {x = 1} : (tensor<f32>, …) -> tensor<f32>` is
  *
- *   reader_operands(reader, op) (a comma that no "%" follows is left to the form) &&
- *   reader_expect(reader, ',') && reader_expect_word(reader, "dim") && reader_expect(reader, '=') &&
- *   reader_int(reader, &dim) && reader_attr_dict(reader, &op->attrs) &&
- *   reader_functional_type(reader, op)
+ *   reader_operands(reader, op) && reader_expect(reader, ',') &&
+ *   reader_expect_word(reader, "dim") && reader_expect(reader, '=') && reader_int(reader, &dim) &&
+ *   reader_attr_dict(reader, &op->attrs) && reader_functional_type(reader, op)
  *
  * Sources: mlir/docs/LangRef.md; mlir/lib/AsmParser/{Lexer,Parser,TokenKinds}. */
 #ifndef HLO_MLIR_TEXT_READER_H
@@ -247,10 +246,6 @@ bool reader_operand(struct reader *reader, struct op_builder *op);
 bool reader_operands(struct reader *reader, struct op_builder *op);
 /* (operands), maybe (). */
 bool reader_operands_in_parens(struct reader *reader, struct op_builder *op);
-static inline bool reader_peek_operand(struct reader *reader)
-{
-    return reader_peek(reader) == '%';
-}
 /* Operand `index` has this type: an error at its place if it has another. Gives the type to one
  * that is used before its definition. */
 bool builder_operand_type(struct reader *reader, struct op_builder *op, int index,
@@ -297,10 +292,10 @@ bool builder_region_of_op(struct reader *reader, struct op_builder *op, const ch
 
 /* --- forms --- */
 
-/* forms.def lists the tokens of ops.def's column `form` with "written" once form_<token>() exists,
- * "missing" before: an op of a missing form is refused in its short form. `generic` is the form of
- * ops that have none. `module` and `func` are in functions.c; all others in form*.c. */
-#define FORM(token, state) bool form_##token(struct reader *reader, struct op_builder *op);
+/* The form of an op is in its row of ops.def; forms.def lists all of them. `generic` is that of ops
+ * that have none, and refuses them. `module` and `func` are in functions.c; all others in form*.c.
+ */
+#define FORM(token) bool form_##token(struct reader *reader, struct op_builder *op);
 #include "hlo/mlir/text/forms.def"
 
 #endif

@@ -61,10 +61,12 @@ struct span reader_alias_name(struct reader *reader);
 
 /* --- attrs.c and its parts --- */
 
-/* The number behind the cursor as an attribute of the type; NULL: i64 or f64, or as ": type" says. */
+/* The number behind the cursor as an attribute of the type; NULL: i64 or f64, or as ": type" says.
+ */
 bool reader_number_attr(struct reader *reader, const struct mlir_type *type,
                         struct mlir_attr **attr);
-/* One element: the bits of an integer of `type` (an INTEGER or INDEX), checked against its range. */
+/* One element: the bits of an integer of `type` (an INTEGER or INDEX), checked against its range.
+ */
 bool reader_integer_bits(struct reader *reader, const struct reader_number *number,
                          const struct mlir_type *type, int64_t *value);
 /* One float of `type`: decimal, or hex bits. */
@@ -85,6 +87,8 @@ struct bytes reader_tidy_sdy(struct reader *reader, struct span text);
 bool reader_dialect_attr(struct reader *reader, struct mlir_attr **attr);
 /* Puts one float, rounded to its type, or one integer where elements are stored. */
 void reader_store(const struct mlir_type *element, void *data, double number, int64_t integer);
+/* The number of elements of a static type, which the reader of types has found countable. */
+int64_t reader_count_elements(const struct mlir_type *type);
 /* Fills `attr` with what MLIR stores of its elements in `size` bytes: little-endian, each element
  * in whole bytes; i1, too, or packed as it was before. One element for many is a splat. */
 bool reader_raw_elements(struct reader *reader, const char *at, const void *data, size_t size,

@@ -130,8 +130,7 @@ bool builder_region_of_op(struct reader *reader, struct op_builder *op, const ch
     struct mlir_block *block = mlir_block_add(file, region, argument_count);
     struct mlir_op *applied =
         mlir_op_new(file, name.data, name.size, argument_count, result_count, 0);
-    struct mlir_op *end =
-        mlir_op_new(file, return_name, strlen(return_name), result_count, 0, 0);
+    struct mlir_op *end = mlir_op_new(file, return_name, strlen(return_name), result_count, 0, 0);
     for (int i = 0; i < argument_count; i++) {
         block->arguments[i].type = argument_types[i];
         applied->operands[i] = &block->arguments[i];

@@ -9,7 +9,7 @@ struct reader_resources {
     struct {
         struct mlir_attr *attr;
         const char *at;
-    } *uses;
+    } * uses;
     size_t count, capacity;
 };
 

@@ -6,7 +6,6 @@
  *
  * A use before the definition gets a placeholder. Its uses are noted when their op is made, and
  * get the value when that is defined: in the same region, or in one around it. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "hlo/mlir/text/reader_internal.h"
@@ -141,8 +140,8 @@ static int entry_of(struct reader *reader, struct span name)
             return scopes->slots[slot] - 1;
         }
     }
-    scopes->entries = grow(scopes->entries, scopes->count, &scopes->capacity,
-                           sizeof *scopes->entries);
+    scopes->entries =
+        grow(scopes->entries, scopes->count, &scopes->capacity, sizeof *scopes->entries);
     scopes->entries[scopes->count] = (struct entry){
         .name = arena_string(&reader->file->arena, name.data, name.size),
         .size = name.size,
@@ -196,8 +195,9 @@ static bool hoist_forwards(struct reader *reader)
         forward->frame_next = frame[-1].forwards;
         frame[-1].forwards = forward;
     }
-    return first == NULL || reader_fail(reader, first->at, "use of value '%%%s', which is not defined",
-                                        scopes->entries[first->entry].name);
+    return first == NULL ||
+           reader_fail(reader, first->at, "use of value '%%%s', which is not defined",
+                       scopes->entries[first->entry].name);
 }
 
 bool reader_scope_leave(struct reader *reader, struct mlir_region *region)
@@ -459,8 +459,8 @@ bool reader_block_use(struct reader *reader, struct mlir_block **block)
 static void begin_block(struct reader *reader, struct mlir_block *block)
 {
     struct reader_scopes *scopes = reader->scopes;
-    scopes->blocks = grow(scopes->blocks, scopes->block_count, &scopes->block_capacity,
-                          sizeof *scopes->blocks);
+    scopes->blocks =
+        grow(scopes->blocks, scopes->block_count, &scopes->block_capacity, sizeof *scopes->blocks);
     scopes->blocks[scopes->block_count++] = block;
     current(reader)->block = block;
 }

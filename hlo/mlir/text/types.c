@@ -2,6 +2,8 @@
  * few types a thousand times. */
 #include <stdlib.h>
 
+#include "hlo/base/text.h"
+#include "hlo/mlir/mlir_format.h"
 #include "hlo/mlir/text/reader_internal.h"
 
 /* --- types by their text --- */
@@ -131,23 +133,23 @@ static bool check_element(struct reader *reader, const char *at, enum mlir_type_
 /* What stands between the element of a memref and its ">", as text. */
 static bool read_memref_rest(struct reader *reader, const struct mlir_attr **rest)
 {
-    reader_skip(reader);
-    const char *begin = reader->at;
+    struct text text;
+    text_init(&text);
+    bool read;
     do {
-        struct mlir_attr *ignored;
-        if (!reader_attr(reader, &ignored)) {
-            return false;
+        struct mlir_attr *attr;
+        read = reader_attr(reader, &attr);
+        if (read) {
+            text_append(&text, text.size > 0 ? ", " : "");
+            mlir_print_attr(attr, &text);
         }
-    } while (reader_accept(reader, ','));
-    const char *end = reader->at;
-    while (end > begin && (unsigned char)end[-1] <= ' ') {
-        end--;
-    }
+    } while (read && reader_accept(reader, ','));
     struct mlir_attr *attr = mlir_attr_new(reader->file, MLIR_ATTR_OTHER);
-    attr->string = (struct bytes){
-        arena_string(&reader->file->arena, begin, (size_t)(end - begin)), (size_t)(end - begin)};
+    attr->string =
+        (struct bytes){arena_string(&reader->file->arena, text.data, text.size), text.size};
     *rest = attr;
-    return true;
+    text_finish(&text);
+    return read;
 }
 
 /* Behind "tensor<", "vector<" or "memref<", up to the ">". */
@@ -177,8 +179,8 @@ static bool read_shaped(struct reader *reader, enum mlir_type_kind kind,
         }
         encoding = kind == MLIR_MEMREF ? encoding : attr;
     }
-    *type = mlir_shaped(reader->file, unranked ? MLIR_UNRANKED : kind, element, rank, sizes,
-                        encoding);
+    *type =
+        mlir_shaped(reader->file, unranked ? MLIR_UNRANKED : kind, element, rank, sizes, encoding);
     return reader_expect(reader, '>');
 }
 
@@ -256,7 +258,7 @@ static bool integer_of_word(struct reader *reader, struct span word, size_t digi
         return reader_fail(reader, word.data, "an integer type of more than %d bits", MAX_WIDTH);
     }
     *type = mlir_integer(reader->file, width,
-                         digits == 1            ? MLIR_SIGNLESS
+                         digits == 1           ? MLIR_SIGNLESS
                          : word.data[0] == 's' ? MLIR_SIGNED
                                                : MLIR_UNSIGNED);
     return true;
@@ -265,11 +267,10 @@ static bool integer_of_word(struct reader *reader, struct span word, size_t digi
 /* Where the digits of i8, si8, ui8 begin; 0 if the word is no such type. */
 static size_t integer_digits(struct span word)
 {
-    size_t digits = word.size > 1 && word.data[0] == 'i' ? 1
-                    : word.size > 2 && (word.data[0] == 's' || word.data[0] == 'u') &&
-                            word.data[1] == 'i'
-                        ? 2
-                        : 0;
+    size_t digits =
+        word.size > 1 && word.data[0] == 'i'                                                   ? 1
+        : word.size > 2 && (word.data[0] == 's' || word.data[0] == 'u') && word.data[1] == 'i' ? 2
+                                                                                               : 0;
     for (size_t i = digits; digits > 0 && i < word.size; i++) {
         if ((reader_class_of(word.data[i]) & CLASS_DIGIT) == 0) {
             return 0;
@@ -299,7 +300,8 @@ static bool read_word_type(struct reader *reader, const struct mlir_type **type)
         return true;
     }
     if (span_is(word, "index") || span_is(word, "none")) {
-        *type = word.data[0] == 'i' ? mlir_index(reader->file) : mlir_simple(reader->file, MLIR_NONE);
+        *type =
+            word.data[0] == 'i' ? mlir_index(reader->file) : mlir_simple(reader->file, MLIR_NONE);
         return true;
     }
     for (size_t i = 0; i < sizeof type_words / sizeof *type_words; i++) {

@@ -31,7 +31,7 @@ static bool read_storage(struct reader *reader, struct mlir_quantized *made, boo
     const char *at = reader->at;
     struct span word = reader_keyword(reader);
     bool is_unsigned = word.size > 1 && word.data[0] == 'u';
-    size_t digits = is_unsigned && word.data[1] != 'i'                        ? 1
+    size_t digits = is_unsigned && word.data[1] != 'i'                      ? 1
                     : word.size > 1 && (is_unsigned || word.data[0] == 's') ? 2
                                                                             : 1;
     int width = 0;
@@ -47,8 +47,7 @@ static bool read_storage(struct reader *reader, struct mlir_quantized *made, boo
     if (!is_integer || width < 1 || width > MAX_BITS) {
         return reader_fail(reader, at, "not an integer type of at most %d bits", MAX_BITS);
     }
-    made->storage =
-        mlir_integer(reader->file, width, is_unsigned ? MLIR_UNSIGNED : MLIR_SIGNLESS);
+    made->storage = mlir_integer(reader->file, width, is_unsigned ? MLIR_UNSIGNED : MLIR_SIGNLESS);
     int64_t least = is_unsigned ? 0 : -((int64_t)1 << (width - 1));
     int64_t most = ((int64_t)1 << (width - !is_unsigned)) - 1;
     made->minimum = least;
@@ -81,8 +80,8 @@ static bool read_axes(struct reader *reader, struct quantized_lists *lists)
         const char *at = reader->at;
         lists->block_sizes[count] = 0;
         if (!reader_int(reader, &lists->axes[count]) ||
-            (blocks && (!reader_expect(reader, ':') ||
-                        !reader_int(reader, &lists->block_sizes[count])))) {
+            (blocks &&
+             (!reader_expect(reader, ':') || !reader_int(reader, &lists->block_sizes[count])))) {
             return false;
         }
         if (lists->axes[count] < 0 || lists->axes[count] >= INT32_MAX ||

@@ -7,7 +7,7 @@ Every file has a function @main whose arguments leave sizes open ("?"); leading 
 tensor<i64> say them. For each size N, all open sizes become N, N + 1 for the next if --distinct.
 StableHLO's passes (from jaxlib) refine the program to static shapes; the golden evaluates both, the
 dynamic file with --shapes and the refined one, on the same arguments. Their outputs must be the same
-bits. Needs jaxlib and numpy.
+bits. Needs jax and numpy.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import sys
 import tempfile
 
 import numpy as np
+from jax._src.interpreters import mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir import passmanager
 from jaxlib.mlir.dialects import stablehlo
@@ -51,7 +52,7 @@ def make_static(text, size, distinct):
     leading, kept, types = [], [], []
     for argument in arguments:
         name, rest = argument.split(":", 1)
-        kind = re.match(r"\s*(tensor<[^>]*>)", rest).group(1)
+        kind = re.match(r"\s*(tensor<(?:[^<>]|<[^>]*>)*>)", rest).group(1)
         if kind == "tensor<i64>" and not kept:
             leading.append(name.strip())
         else:
@@ -73,15 +74,11 @@ def make_static(text, size, distinct):
     start, end = match.span(1)
     text = text[:start] + ", ".join(kept) + text[end:]
     brace = text.index("{\n", SIGNATURE.search(text).end() - 1)
-    while text[brace - 2] == ">" and False:
-        brace = text.index("{\n", brace + 1)
     return text[:brace + 1] + constants + text[brace + 1:], static, values
 
 
 def refine(text, types):
-    with ir.Context() as context:
-        stablehlo.register_dialect(context)
-        context.allow_unregistered_dialects = True
+    with mlir.make_ir_context():
         module = ir.Module.parse(text)
         # Private functions are inlined by refinement only where it can specialise them: so first.
         pipeline = ("builtin.module(inline,stablehlo-refine-arguments{types=" + ",".join(types) +

@@ -35,6 +35,10 @@ static inline bool meaning_has_effect(const struct instruction *instruction)
 /* The operand that it always equals, or NULL. */
 static inline const struct instruction *meaning_same_as(const struct instruction *instruction)
 {
+    if (instruction->opcode == OP_GET_TUPLE_ELEMENT &&
+        instruction->operands[0]->opcode == OP_TUPLE && attr_sharding(instruction) == NULL) {
+        return instruction->operands[0]->operands[attr_int(instruction, ATTR_INDEX, 0)];
+    }
     if ((instruction->opcode == OP_RESHAPE || instruction->opcode == OP_BROADCAST) &&
         shape_compatible(instruction->shape, instruction->operands[0]->shape)) {
         struct ints dimensions = attr_ints(instruction, ATTR_DIMENSIONS);

@@ -1,6 +1,7 @@
 /* StableHLO → HLO, the core of it: elementwise ops, data, control flow, functions, custom calls.
- * fixtures/import has programs beside what jaxlib's own translation makes of them (make_import_core.py);
- * where the specification and XLA differ, what is expected is written here from the specification.
+ * fixtures/import has programs beside what jaxlib's own translation makes of them
+ * (make_import_core.py); where the specification and XLA differ, what is expected is written here
+ * from the specification.
  */
 #include <check.h>
 #include <stdio.h>
@@ -190,6 +191,10 @@ static const struct {
      "(tensor<3xf32>) -> tensor<2x4x3xf32>\n  return %0 : tensor<2x4x3xf32>\n}",
      "HloModule m\nENTRY e {\n  a = f32[3] parameter(0)\n"
      "  ROOT r = f32[2,4,3] broadcast(a), dimensions={2}\n}"},
+    {"iota along one of two dimensions",
+     "func.func @main() -> tensor<2x3xi32> {\n"
+     "  %0 = stablehlo.iota dim = 1 : tensor<2x3xi32>\n  return %0 : tensor<2x3xi32>\n}",
+     "HloModule m\nENTRY e {\n  ROOT r = s32[2,3] iota(), iota_dimension=1\n}"},
     {"mhlo targets",
      "func.func @main(%a: tensor<4x9xf32>) -> (tensor<4x2xf32>, tensor<4x2xi32>) {\n"
      "  %0 = stablehlo.custom_call @mhlo.erf(%a) {mhlo.attributes = {}, mhlo.version = 1 : i64} : "
@@ -202,6 +207,29 @@ static const struct {
      "  v = f32[4,2] get-tuple-element(t), index=0\n"
      "  i = s32[4,2] get-tuple-element(t), index=1\n"
      "  ROOT r = (f32[4,2], s32[4,2]) tuple(v, i)\n}"},
+    {"typed configuration beside an empty one",
+     "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
+     "  %0 = stablehlo.custom_call @f(%a) {backend_config = \"\", mhlo.backend_config = {u = 85 : "
+     "ui8}} : (tensor<4xf32>) -> tensor<4xf32>\n  return %0 : tensor<4xf32>\n}",
+     "HloModule m\nENTRY e {\n  a = f32[4] parameter(0)\n"
+     "  ROOT r = f32[4] custom-call(a), custom_call_target=\"f\", "
+     "api_version=API_VERSION_TYPED_FFI, backend_config={u = 85 : ui8}\n}"},
+    {"ApproxTopK that is exact",
+     "func.func private @gt(%a: tensor<f32>, %b: tensor<f32>) -> tensor<i1> {\n"
+     "  %0 = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+     "  return %0 : tensor<i1>\n}\n"
+     "func.func @main(%a: tensor<4x9xf32>, %i: tensor<f32>) -> tensor<4x2xf32> {\n"
+     "  %0 = stablehlo.custom_call @ApproxTopK(%a, %i) {api_version = 4 : i32, backend_config = "
+     "{aggregate_to_topk = true, is_fallback = true, recall_target = 0.95 : f32, reduction_dim = 1 "
+     ": i64, reduction_input_size_override = -1 : i64, top_k = 2 : i64}, called_computations = "
+     "[@gt]} : (tensor<4x9xf32>, tensor<f32>) -> tensor<4x2xf32>\n"
+     "  return %0 : tensor<4x2xf32>\n}",
+     "HloModule m\n"
+     "gt { a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+     "  ROOT r = pred[] compare(a, b), direction=GT }\n"
+     "ENTRY e {\n  a = f32[4,9] parameter(0)\n  i = f32[] parameter(1)\n"
+     "  s = f32[4,9] sort(a), dimensions={1}, is_stable=true, to_apply=gt\n"
+     "  ROOT r = f32[4,2] slice(s), slice={[0:4], [0:2]}\n}"},
     {"ragged_all_to_all",
      "func.func @main(%a: tensor<6xf32>, %o: tensor<8xf32>, %i: tensor<2xi32>) -> tensor<8xf32> {\n"
      "  %0 = stablehlo.custom_call @ragged_all_to_all(%a, %o, %i, %i, %i, %i) {api_version = 4 : "
@@ -360,7 +388,8 @@ START_TEST(test_config)
 {
     struct module *module = import_good(
         "module @m attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32, "
-        "mhlo.use_auto_spmd_partitioning = true, mhlo.spmd_output_sharding = \"{replicated}\"} {\n"
+        "mhlo.use_auto_spmd_partitioning = true, mhlo.spmd_output_sharding = \"{replicated}\", "
+        "mhlo.spmd_parameters_shardings = [\"{devices=[2]<=[2]}\"]} {\n"
         "  func.func @main(%x: tensor<2xi32>) -> tensor<2xi32> {\n"
         "    return %x : tensor<2xi32>\n  }\n}",
         NULL);
@@ -368,6 +397,23 @@ START_TEST(test_config)
     ck_assert_int_eq(module->config.replica_count, 2);
     ck_assert(module->config.use_auto_spmd_partitioning);
     ck_assert_int_eq(module->config.spmd_output_sharding->form, SHARDING_REPLICATED);
+    ck_assert_int_eq(module->config.spmd_parameter_count, 1);
+    ck_assert_int_eq(module->config.spmd_parameters_shardings[0]->form, SHARDING_TILED);
+    module_destroy(module);
+}
+END_TEST
+
+START_TEST(test_layout_mode)
+{
+    struct module *module = import_good(
+        "func.func @main(%x: tensor<2x3xi32> {mhlo.layout_mode = \"{0,1}\"}, %y: tensor<4xf32> "
+        "{mhlo.layout_mode = \"default\"}) -> (tensor<2x3xi32> {mhlo.layout_mode = \"auto\"}, "
+        "tensor<2x3xi32> {mhlo.layout_mode = \"{0,1}\"}) {\n"
+        "  return %x, %x : tensor<2x3xi32>, tensor<2x3xi32>\n}",
+        NULL);
+    ck_assert_str_eq(shape_text(module_parameter_shape(module, 0)), "s32[2,3]{0,1}");
+    ck_assert_str_eq(shape_text(module_parameter_shape(module, 1)), "f32[4]{0}");
+    ck_assert_str_eq(shape_text(module_result_shape(module)), "(s32[2,3]{1,0}, s32[2,3]{0,1})");
     module_destroy(module);
 }
 END_TEST
@@ -520,6 +566,9 @@ static const struct {
     {"func.func @main(%x: tensor<2xf32> {tf.aliasing_output = 1 : i32}) -> tensor<2xf32> {\n"
      "  return %x : tensor<2xf32>\n}",
      "shares memory with result 1 of 1", 1, ERROR_INVALID_ARGUMENT},
+    {"func.func @main(%x: tensor<2xf32> {mhlo.layout_mode = \"{1,0}\"}) -> tensor<2xf32> {\n"
+     "  return %x : tensor<2xf32>\n}",
+     "mhlo.layout_mode {1,0} does not fit f32[2]{0}", 1, ERROR_INVALID_ARGUMENT},
     {"func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {\n  return %x : tensor<?xf32>\n}",
      "not known", 1, ERROR_UNIMPLEMENTED},
     {"func.func @main(%x: tensor<*xf32>) -> tensor<*xf32> {\n  return %x : tensor<*xf32>\n}",
@@ -558,6 +607,7 @@ int main(void)
     tcase_add_test(tests, test_argument_shapes);
     tcase_add_test(tests, test_parameter_replication);
     tcase_add_test(tests, test_config);
+    tcase_add_test(tests, test_layout_mode);
     tcase_add_test(tests, test_metadata);
     tcase_add_test(tests, test_checks_kept);
     tcase_add_test(tests, test_checks_dropped);

@@ -174,6 +174,14 @@ static const struct {
      "stablehlo.return %x : tensor<bf16>\n}) : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> "
      "tensor<4xbf16>",
      "select takes f32, scatter bf16"},
+    {"%a: tensor<3xcomplex<f32>>, %b: tensor<complex<f32>>", "tensor<f32>",
+     "\"stablehlo.reduce\"(%a, %b) ({\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"
+     "stablehlo.return %x : tensor<f32>\n}) {dimensions = array<i64: 0>} : "
+     "(tensor<3xcomplex<f32>>, tensor<complex<f32>>) -> tensor<f32>",
+     "c64[3]{0} cannot be promoted to f32"},
+    {"%a: tensor<3xf32>", "!stablehlo.token",
+     "\"stablehlo.outfeed\"(%a) : (tensor<3xf32>) -> !stablehlo.token",
+     "takes a token last, not f32[3]"},
     {"%a: tensor<4xf32>", "tensor<4xf32>",
      "\"stablehlo.fft\"(%a) {fft_length = array<i64: 4>} : (tensor<4xf32>) -> tensor<4xf32>",
      "fft_type is missing"},
