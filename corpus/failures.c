@@ -42,21 +42,49 @@ static int entry_failures(const struct module *module, const struct checks *chec
     return count;
 }
 
-/* The copy's checks go, and its result becomes the operands of the failed ones. */
-static bool rewrite(struct module *copy, const struct instruction *const *failures, int count,
+/* The pairs under construction: complex ones part by part, as the checks compare them. */
+struct pair_list {
+    int count; /* of operands: two a pair */
+    struct instruction **operands;
+    const struct shape **shapes;
+    struct bound *bounds; /* [pair] */
+};
+
+static void add_pair(struct pair_list *list, const struct instruction *check,
+                     const struct bound *bound)
+{
+    struct computation *entry = check->parent;
+    enum type type = check->operands[0]->shape->type;
+    static const enum opcode parts[] = {OP_REAL, OP_IMAG};
+    for (int part = 0; part < (type_is_complex(type) ? 2 : 1); part++) {
+        list->bounds[list->count / 2] = *bound;
+        for (int k = 0; k < 2; k++) {
+            struct instruction *operand = check->operands[k];
+            if (type_is_complex(type)) {
+                const char *name =
+                    arena_printf(&entry->module->arena, "part of checks %d", list->count);
+                const struct shape *shape = shape_with_type(operand->shape, type_part(type));
+                operand = instruction_add(entry, name, parts[part], shape, 1, &operand);
+            }
+            list->shapes[list->count] = operand->shape;
+            list->operands[list->count++] = operand;
+        }
+    }
+}
+
+/* The copy's checks go, and its result becomes the operands of the failed ones. Fills
+ * list->bounds, which has room for two a check. */
+static bool rewrite(struct module *copy, const struct instruction *const *failures,
+                    const struct bound *bounds, int count, struct pair_list *list,
                     struct error *err)
 {
     struct computation *entry = copy->entry;
-    struct instruction **operands =
-        arena_array(&copy->arena, 2 * (size_t)count, sizeof(struct instruction *));
-    const struct shape **shapes =
-        arena_array(&copy->arena, 2 * (size_t)count, sizeof(struct shape *));
+    size_t most = 4 * (size_t)count;
+    list->operands = arena_array(&copy->arena, most, sizeof(struct instruction *));
+    list->shapes = arena_array(&copy->arena, most, sizeof(struct shape *));
+    list->bounds = arena_array(&copy->arena, most, sizeof *list->bounds);
     for (int i = 0; i < count; i++) {
-        const struct instruction *check = computation_find(entry, failures[i]->name);
-        for (int k = 0; k < 2; k++) {
-            operands[2 * i + k] = check->operands[k];
-            shapes[2 * i + k] = check->operands[k]->shape;
-        }
+        add_pair(list, computation_find(entry, failures[i]->name), &bounds[i]);
     }
     int kept = 0;
     for (int i = 0; i < entry->count; i++) {
@@ -67,8 +95,9 @@ static bool rewrite(struct module *copy, const struct instruction *const *failur
         }
     }
     entry->count = kept;
-    entry->root = instruction_add(entry, "pairs of checks", OP_TUPLE,
-                                  shape_tuple(2 * count, shapes), 2 * count, operands);
+    entry->root =
+        instruction_add(entry, "pairs of checks", OP_TUPLE, shape_tuple(list->count, list->shapes),
+                        list->count, list->operands);
     copy->config.has_entry_layout = false;
     copy->config.alias_count = copy->config.donor_count = 0;
     return module_finish(copy, err);
@@ -79,7 +108,8 @@ static bool look_again(const struct pairs *pairs, const struct instruction *cons
                        struct error *err)
 {
     struct module *copy = copy_of(pairs->module, err);
-    if (copy == NULL || !rewrite(copy, failures, count, err)) {
+    struct pair_list list = {0};
+    if (copy == NULL || !rewrite(copy, failures, bounds, count, &list, err)) {
         module_destroy(copy);
         return false;
     }
@@ -92,10 +122,10 @@ static bool look_again(const struct pairs *pairs, const struct instruction *cons
                           .argument_count = pairs->argument_count,
                           .options = &options,
                           .result = result,
-                          .bounds = bounds};
+                          .bounds = list.bounds};
     struct pairs_outcome outcome = {0};
     bool ok = result != NULL && pairs_check(&again, &outcome, picture, err);
-    *rounded = outcome.rounded;
+    *rounded = outcome.failed == 0 ? count : 0;
     literal_release(result);
     module_destroy(copy);
     return ok;

@@ -45,8 +45,9 @@ bool pairs_check(const struct pairs *pairs, struct pairs_outcome *outcome, struc
                  struct error *err);
 
 /* Checks that the module carries with it (compare/checks.h) and that failed: those in the entry
- * computation are looked at in the same way. *rounded: how many of them differ by the roundings of
- * the expectation only; their pictures are in `picture`. `pairs->result` and `source` do not count.
+ * computation are looked at in the same way. *rounded: how many there are, if all of them differ by
+ * the roundings of the expectation only, else 0; their pictures are in `picture`. `pairs->result`
+ * and `source` do not count.
  */
 bool pairs_check_failures(const struct pairs *pairs, const struct checks *checks, int *rounded,
                           struct text *picture, struct error *err);

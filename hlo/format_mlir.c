@@ -105,15 +105,20 @@ static int public_functions(const struct mlir_file *mlir, const struct mlir_op *
     return count;
 }
 
+/* *missing: that a part has not the function that is asked for, which another may have. */
 static void add_functions(struct loaded_file *file, struct mlir_file *mlir, const char *name,
-                          struct part source)
+                          struct part source, struct error *missing)
 {
     struct error err = {0};
     const struct mlir_op *entry = mlir_entry(mlir, load_options.entry, &err);
     int count = public_functions(mlir, NULL, 0);
     if (entry != NULL) {
         add_function(file, mlir, entry, name, source);
-    } else if (count == 0 || load_options.entry != NULL) {
+    } else if (load_options.entry != NULL) {
+        if (missing->code == ERROR_NONE) {
+            *missing = err;
+        }
+    } else if (count == 0) {
         file_add_module(file, NULL, &err, name, memory_strdup(""));
     } else {
         const struct mlir_op **functions = memory_alloc((size_t)count * sizeof *functions);
@@ -137,7 +142,7 @@ static void keep(struct loaded_file *file, struct mlir_file *mlir)
 }
 
 static void load_part(const char *path, const char *name, struct part part,
-                      struct loaded_file *file)
+                      struct loaded_file *file, struct error *missing)
 {
     struct error err = {0};
     struct mlir_file *mlir;
@@ -156,24 +161,28 @@ static void load_part(const char *path, const char *name, struct part part,
         return;
     }
     keep(file, mlir);
-    add_functions(file, mlir, name, part);
+    add_functions(file, mlir, name, part, missing);
 }
 
 void load_mlir(const char *path, const char *data, size_t size, struct loaded_file *file)
 {
     struct part whole = {data, size, 1};
+    struct error missing = {0};
     int count = 0, separators = 0;
     struct part *parts =
         file->format == FORMAT_MLIR ? parts_split(data, size, &count, &separators) : NULL;
     if (separators == 0) {
-        load_part(path, path, whole, file);
+        load_part(path, path, whole, file, &missing);
     }
     for (int i = 0; separators > 0 && i < count; i++) {
         struct text name;
         text_init(&name);
         text_printf(&name, "%s#%d", path, i);
-        load_part(path, name.data, parts[i], file);
+        load_part(path, name.data, parts[i], file, &missing);
         text_finish(&name);
     }
     free(parts);
+    if (file->count == 0 && missing.code != ERROR_NONE) {
+        file_add_module(file, NULL, &missing, path, memory_strdup(""));
+    }
 }

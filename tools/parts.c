@@ -101,8 +101,16 @@ bool part_refine(struct loaded_module *part, const struct string_list *shapes,
                  const struct string_list *inputs, struct error *err)
 {
     struct known known = {0};
-    if (!part->is_dynamic || part->mlir == NULL || (shapes->count == 0 && inputs->count == 0)) {
+    if (!part->is_dynamic || part->mlir == NULL) {
         return true;
+    }
+    if (shapes->count == 0 && inputs->count == 0) {
+        return part->error == NULL ||
+               error_set(
+                   err, ERROR_INVALID_ARGUMENT,
+                   "@%s leaves sizes open; give the shapes of its arguments with --shapes, or "
+                   "files with --inputs (%s)",
+                   part->function, part->error->message);
     }
     bool ok = shapes->count > 0 ? from_texts(shapes, &known, err) : from_files(inputs, &known, err);
     ok = ok && loaded_module_refine(part, known.count, known.shapes,
@@ -123,8 +131,18 @@ static void safe_name(const char *id, struct text *out)
     }
 }
 
+static void print_type(const struct shape *shape, struct text *out)
+{
+    struct mlir_file *file = mlir_file_create(NULL);
+    mlir_print_type(mlir_tensor(file, shape->type, shape->rank, shape->dimensions), out);
+    mlir_file_destroy(file);
+}
+
 bool probes_save(const struct checks *checks, const char *folder, struct error *err)
 {
+    if (checks->probe_count == 0) {
+        return true;
+    }
     struct text index, path;
     text_init(&index);
     text_init(&path);
@@ -140,7 +158,9 @@ bool probes_save(const struct checks *checks, const char *folder, struct error *
         void *bytes = npy_write(probe->value, &size, err);
         ok = bytes != NULL && file_write(path.data, bytes, size, err);
         free(bytes);
-        text_printf(&index, "%s,%s,%s\n", probe->id, shape_text(probe->value->shape), path.data);
+        text_printf(&index, "%s,", probe->id);
+        print_type(probe->value->shape, &index);
+        text_printf(&index, ",%s\n", path.data);
     }
     text_clear(&path);
     text_printf(&path, "%s/index.csv", folder);
