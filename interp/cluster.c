@@ -65,6 +65,19 @@ static bool is_reshape(const struct instruction *instruction)
            is_plain_array(instruction->operands[0]->shape);
 }
 
+/* Anything that could be the root of a cluster of so many elements? */
+static bool any_elementwise(const struct computation *computation, int64_t least)
+{
+    for (int i = 0; i < computation->count; i++) {
+        const struct instruction *instruction = computation->instructions[i];
+        if (is_plain_array(instruction->shape) && shape_elements(instruction->shape) >= least &&
+            cluster_is_elementwise(instruction)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Joins the cluster of its users if that is one and the same, or begins one. */
 static void place(struct finder *finder, int i)
 {
@@ -320,6 +333,18 @@ static bool is_worthwhile(const struct builder *builder)
     return cluster->elements > 0 && (operations > 1 || views);
 }
 
+/* A single instruction, as most are, that reads no broadcast or iota is not. */
+static bool may_be_worthwhile(const struct finder *finder, int root)
+{
+    const struct instruction *instruction = finder->computation->instructions[root];
+    bool may = finder->sizes[root] > 1;
+    for (int k = 0; k < instruction->operand_count && !may; k++) {
+        enum opcode opcode = instruction->operands[k]->opcode;
+        may = opcode == OP_BROADCAST || opcode == OP_IOTA;
+    }
+    return may;
+}
+
 static struct cluster *build(struct finder *finder, int root)
 {
     const struct computation *computation = finder->computation;
@@ -380,8 +405,11 @@ static bool only_viewed(const struct finder *finder, int i)
     return view && last > first && instruction != finder->computation->root;
 }
 
-struct clusters *clusters_find(const struct computation *computation)
+struct clusters *clusters_find(const struct computation *computation, int64_t least)
 {
+    if (!any_elementwise(computation, least)) {
+        return NULL;
+    }
     size_t count = (size_t)computation->count;
     struct clusters *clusters = memory_zalloc(sizeof *clusters);
     clusters->count = computation->count;
@@ -398,7 +426,9 @@ struct clusters *clusters_find(const struct computation *computation)
     }
     bool any = false;
     for (int i = 0; i < computation->count; i++) {
-        if (finder.owner[i] == i) {
+        if (finder.owner[i] == i &&
+            shape_elements(computation->instructions[i]->shape) >= least &&
+            may_be_worthwhile(&finder, i)) {
             clusters->roots[i] = build(&finder, i);
             any = any || clusters->roots[i] != NULL;
         }

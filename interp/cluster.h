@@ -22,8 +22,8 @@ struct clusters {
     bool *inside; /* [count] nobody needs the value by itself: it is not to be evaluated */
 };
 
-/* NULL if there is none. */
-struct clusters *clusters_find(const struct computation *computation);
+/* Those of at least `least` elements. NULL if there is none. */
+struct clusters *clusters_find(const struct computation *computation, int64_t least);
 void clusters_destroy(struct clusters *clusters); /* NULL is allowed */
 
 /* Elementwise, on types and with results that need nothing but arithmetic? */

@@ -367,7 +367,7 @@ struct literal *eval_computation(struct evaluation *evaluation,
     }
     bool own_plans = evaluation->plans == NULL;
     if (own_plans) {
-        evaluation->plans = plans_create(computation->module);
+        evaluation->plans = plans_create(computation->module, NULL, 0);
     }
     /* Who looks at or moves every instruction's value needs every one. */
     const struct interp_options *options = &evaluation->options;
@@ -424,15 +424,20 @@ static bool check_arguments(const struct module *module, struct literal *const *
     return true;
 }
 
+/* Memory for the plans of a small module, on the stack. */
+struct plans_memory {
+    _Alignas(16) char bytes[PLANS_MEMORY];
+};
+
 /* The state of a new evaluation's rng-get-and-update-state: XLA's initial value. */
 static void start(struct evaluation *evaluation, const struct module *module,
-                  const struct interp_options *options)
+                  struct plans_memory *memory, const struct interp_options *options)
 {
     *evaluation = (struct evaluation){.module = module, .rng_state = {0, 0x7012395}};
     if (options != NULL) {
         evaluation->options = *options;
     }
-    evaluation->plans = plans_create(module);
+    evaluation->plans = plans_create(module, memory, sizeof *memory);
 }
 
 struct literal *eval_entry(struct evaluation *evaluation, struct literal *const *arguments,
@@ -457,7 +462,8 @@ struct literal *interp_evaluate(const struct module *module, struct literal *con
                                 struct error *err)
 {
     struct evaluation evaluation;
-    start(&evaluation, module, options);
+    struct plans_memory memory;
+    start(&evaluation, module, &memory, options);
     struct literal *result = eval_entry(&evaluation, arguments, argument_count, err);
     plans_destroy(evaluation.plans);
     transfers_destroy(evaluation.transfers);
@@ -480,7 +486,7 @@ static bool evaluate_grid(int replicas, int partitions, bool mixed,
     }
     struct evaluation *evaluations = memory_zalloc((size_t)device_count * sizeof *evaluations);
     for (int d = 0; d < device_count; d++) {
-        start(&evaluations[d], programs[d], options);
+        start(&evaluations[d], programs[d], NULL, options);
         evaluations[d].replica = d / partitions;
         evaluations[d].partition = d % partitions;
         results[d] = NULL;
@@ -545,7 +551,8 @@ struct literal *interp_evaluate_instruction(const struct instruction *instructio
         return NULL;
     }
     struct evaluation evaluation;
-    start(&evaluation, instruction->parent->module, options);
+    struct plans_memory memory;
+    start(&evaluation, instruction->parent->module, &memory, options);
     struct step step;
     step_init(&step, instruction, evaluation.options.noise != NULL);
     int count = instruction->operand_count;

@@ -42,6 +42,7 @@ struct hermitian {
     enum type type; /* of parts of the factor */
     int64_t size;
     const double *re, *im;
+    bool definite; /* it is known to be positive definite */
     struct poll *poll;
 };
 /* Computes the elements (i, j), j ≤ i, of the Cholesky factor that are open: values[2 * (i * n +

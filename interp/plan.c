@@ -8,18 +8,26 @@
 #include "interp/mixed.h"
 #include "interp/noise.h"
 
-struct plans *plans_create(const struct module *module)
+struct plans *plans_create(const struct module *module, void *memory, size_t size)
 {
-    struct plans *plans = memory_zalloc(sizeof *plans);
+    struct arena arena;
+    if (memory != NULL) {
+        arena_init_in(&arena, memory, size);
+    } else {
+        arena_init(&arena);
+    }
+    size_t count = (size_t)module->count;
+    struct plans *plans = arena_alloc(&arena, sizeof *plans);
     plans->module = module;
-    plans->list = memory_zalloc((size_t)module->count * sizeof *plans->list);
-    plans->programs = memory_zalloc((size_t)module->count * sizeof *plans->programs);
+    plans->list = arena_array(&arena, count, sizeof *plans->list);
+    plans->programs = arena_array(&arena, count, sizeof *plans->programs);
+    plans->arena = arena;
     return plans;
 }
 
 static void frame_destroy(struct frame *frame)
 {
-    if (frame != NULL) {
+    if (frame != NULL && frame->from_heap) {
         free(frame->slots);
         free(frame);
     }
@@ -29,12 +37,7 @@ static void plan_destroy(struct plan *plan)
 {
     if (plan != NULL) {
         frame_destroy(plan->spare);
-        free(plan->steps);
-        free(plan->operands);
-        free(plan->releases);
-        free(plan->dying);
         clusters_destroy(plan->clusters);
-        free(plan);
     }
 }
 
@@ -49,9 +52,8 @@ void plans_destroy(struct plans *plans)
             tape_destroy(plans->loops[i].tape);
         }
         free(plans->loops);
-        free(plans->list);
-        free(plans->programs);
-        free(plans);
+        struct arena arena = plans->arena; /* where plans itself is */
+        arena_finish(&arena);
     }
 }
 
@@ -129,6 +131,13 @@ static void find_last_uses(const struct plan *plan, const struct computation *co
 /* Marks the get-tuple-elements after which nobody needs the element in its tuple. */
 static void find_moves(struct plan *plan, const bool *only_elements)
 {
+    bool any = false;
+    for (int i = 0; i < plan->count; i++) {
+        any = any || plan->steps[i].kind == STEP_ELEMENT;
+    }
+    if (!any) {
+        return;
+    }
     /* base[i]: where the elements of the tuple in slot i have their flags; flags tell the elements
      * that a later step reads. */
     size_t *base = memory_alloc((size_t)plan->count * sizeof *base);
@@ -220,24 +229,34 @@ void plan_find_live(const struct computation *computation, bool *live)
     }
 }
 
-static struct plan *plan_create(const struct computation *computation, bool with_noise,
-                                bool with_clusters)
+/* The elements from which on clusters are made: any for what may run often; in the entry, which runs
+ * once, so many that they take longer than the making. */
+static int64_t least_elements(const struct computation *computation)
 {
-    struct plan *plan = memory_zalloc(sizeof *plan);
+    enum { ENTRY_LEAST = 2 * LANE_STRIP };
+    return computation == computation->module->entry ? ENTRY_LEAST : 0;
+}
+
+static struct plan *plan_create(struct plans *plans, const struct computation *computation,
+                                bool with_noise, bool with_clusters)
+{
+    struct arena *arena = &plans->arena;
+    struct plan *plan = arena_alloc(arena, sizeof *plan);
     int count = computation->count, total = 0;
     for (int i = 0; i < count; i++) {
         total += computation->instructions[i]->operand_count;
     }
     plan->count = count;
-    plan->clusters = with_clusters ? clusters_find(computation) : NULL;
-    plan->steps = memory_zalloc((size_t)count * sizeof *plan->steps);
-    plan->operands = memory_alloc((size_t)total * sizeof *plan->operands);
-    plan->releases = memory_alloc((size_t)total * sizeof *plan->releases);
-    plan->dying = memory_zalloc((size_t)total * sizeof *plan->dying);
-    int *last = memory_alloc((size_t)count * sizeof *last);
-    int *uses = memory_zalloc((size_t)count * sizeof *uses);
-    bool *only_elements = memory_alloc((size_t)count * sizeof *only_elements);
-    bool *live = memory_zalloc((size_t)count * sizeof *live);
+    if (with_clusters) {
+        plan->clusters = clusters_find(computation, least_elements(computation));
+    }
+    plan->steps = arena_array(arena, (size_t)count, sizeof *plan->steps);
+    plan->operands = arena_array(arena, (size_t)total, sizeof *plan->operands);
+    plan->releases = arena_array(arena, (size_t)total, sizeof *plan->releases);
+    plan->dying = arena_array(arena, (size_t)total, sizeof *plan->dying);
+    int *last = memory_zalloc((size_t)count * (2 * sizeof *last + 2 * sizeof(bool)));
+    int *uses = last + count;
+    bool *only_elements = (bool *)(uses + count), *live = only_elements + count;
     plan_find_live(computation, live);
     int at = 0;
     for (int i = 0; i < count; i++) {
@@ -268,9 +287,10 @@ static struct plan *plan_create(const struct computation *computation, bool with
     }
     find_moves(plan, only_elements);
     free(last);
-    free(uses);
-    free(only_elements);
-    free(live);
+    plan->first = (struct frame){
+        .slots = arena_array(arena, (size_t)count + (size_t)plan->most_operands, sizeof(void *))};
+    plan->first.operands = plan->first.slots + count;
+    plan->spare = &plan->first;
     return plan;
 }
 
@@ -279,7 +299,7 @@ struct plan *plans_get(struct plans *plans, const struct computation *computatio
 {
     struct plan **plan = &plans->list[computation->id];
     if (*plan == NULL) {
-        *plan = plan_create(computation, with_noise, with_clusters);
+        *plan = plan_create(plans, computation, with_noise, with_clusters);
     }
     return *plan;
 }
@@ -309,6 +329,7 @@ struct frame *frame_take(struct plan *plan)
     frame->slots =
         memory_zalloc(((size_t)plan->count + (size_t)plan->most_operands) * sizeof *frame->slots);
     frame->operands = frame->slots + plan->count;
+    frame->from_heap = true;
     return frame;
 }
 

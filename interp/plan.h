@@ -6,6 +6,7 @@
 #ifndef INTERP_PLAN_H
 #define INTERP_PLAN_H
 
+#include "hlo/base/arena.h"
 #include "interp/cluster.h"
 #include "interp/eval.h"
 #include "interp/program.h"
@@ -43,6 +44,7 @@ struct step {
 struct frame {
     struct literal **slots;    /* [count], by instruction id; owned; NULL where there is no value */
     struct literal **operands; /* [most_operands]; borrowed */
+    bool from_heap;            /* not from the plans' arena */
 };
 
 struct plan {
@@ -51,7 +53,8 @@ struct plan {
     int *operands, *releases;
     bool *dying;
     struct clusters *clusters; /* or NULL */
-    struct frame *spare;       /* an idle frame or NULL */
+    struct frame first;
+    struct frame *spare; /* an idle frame or NULL */
 };
 
 /* A while and its tape. */
@@ -62,13 +65,17 @@ struct plan_loop {
 
 struct plans {
     const struct module *module;
+    struct arena arena; /* of plans and their first frames */
     struct plan **list;        /* by computation id; NULL until needed */
     struct program **programs; /* by computation id; see program_compile */
     struct plan_loop *loops;
     size_t loop_count, loop_capacity;
 };
 
-struct plans *plans_create(const struct module *module);
+/* In `memory` (16-byte aligned) as far as it goes, which must then outlive them; NULL is allowed. A
+ * small module needs no other. */
+enum { PLANS_MEMORY = 6 * 1024 };
+struct plans *plans_create(const struct module *module, void *memory, size_t size);
 void plans_destroy(struct plans *plans); /* NULL is allowed */
 /* The plan of a computation of the module. with_noise: fill in the noisy_… fields. with_clusters:
  * elementwise instructions go together, and what is inside a cluster has no value of its own. The

@@ -1,4 +1,4 @@
-/* Special functions: which calls stand for them, cheap first guesses, and steps of lanes. */
+/* Special functions: which calls stand for them, their limits, and steps of lanes. */
 #include "interp/special.h"
 
 #include <math.h>
@@ -83,14 +83,6 @@ static bool is_limit(enum special_function function, double a, double b, double 
     }
 }
 
-/* A cheap guess of a value of at most 32 bits, if there is one. */
-static bool guess(enum special_function function, enum type type, double a, double *out)
-{
-    int sign;
-    return type != TYPE_F64 && function == SPECIAL_LGAMMA &&
-           exact_decided(type, lgamma_r(a, &sign), EXACT_LIBM_SLACK, out);
-}
-
 static double apply_one(enum special_function function, enum type type, double a, double b)
 {
     double value;
@@ -101,7 +93,7 @@ static double apply_one(enum special_function function, enum type type, double a
         function = SPECIAL_DIGAMMA;
         a = b;
     }
-    return guess(function, type, a, &value) ? value : special_mpfr(function, type, a, b);
+    return special_guess(function, type, a, &value) ? value : special_mpfr(function, type, a, b);
 }
 
 void special_apply(enum special_function function, enum type type, const double *const *in,

@@ -16,6 +16,9 @@ struct special_value {
  * finite, q = b finite and no pole. Not of ERFC. */
 double special_mpfr(enum special_function function, enum type type, double a, double b);
 
+/* special_guess.c: the same, if long doubles decide it. */
+bool special_guess(enum special_function function, enum type type, double a, double *out);
+
 /* special_zeta.c: zeta(s, q) of s or q that are infinite or NaN, s ≤ 1, or a pole; false for
  * others. */
 bool special_zeta_limit(double s, double q, double *out);

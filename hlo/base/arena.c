@@ -71,6 +71,12 @@ void arena_init(struct arena *arena)
     memset(arena, 0, sizeof *arena);
 }
 
+void arena_init_in(struct arena *arena, void *memory, size_t size)
+{
+    memset(memory, 0, size);
+    *arena = (struct arena){.next = memory, .end = (char *)memory + size};
+}
+
 void arena_finish(struct arena *arena)
 {
     for (struct arena_block *block = arena->blocks, *next; block != NULL; block = next) {
@@ -106,7 +112,7 @@ void *arena_alloc(struct arena *arena, size_t size)
         out_of_memory(size);
     }
     size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-    if (arena->blocks == NULL || size > (size_t)(arena->end - arena->next)) {
+    if (arena->next == NULL || size > (size_t)(arena->end - arena->next)) {
         size_t header = (sizeof(struct arena_block) + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
         size_t payload = size > BLOCK_SIZE ? size : BLOCK_SIZE;
         struct arena_block *block = memory_zalloc(header + payload);

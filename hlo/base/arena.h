@@ -14,6 +14,9 @@ struct arena {
 };
 
 void arena_init(struct arena *arena);
+/* The same, beginning in the caller's memory (16-byte aligned), which it fills with zeros. What is
+ * there cannot be absorbed. */
+void arena_init_in(struct arena *arena, void *memory, size_t size);
 void arena_finish(struct arena *arena);
 void *arena_alloc(struct arena *arena, size_t size);
 /* count * size with an overflow check (aborts). */

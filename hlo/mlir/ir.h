@@ -156,7 +156,7 @@ struct mlir_attr {
             const char *dialect;  /* "stablehlo" */
             const char *mnemonic; /* "gather", "precision" */
             const char *word;     /* of an enumeration ("HIGH"); NULL: it has parameters */
-            struct mlir_dictionary parameters;
+            struct mlir_dictionary parameters; /* with those that text may leave out */
         } dialect;
         struct mlir_location *location;
     };

@@ -255,7 +255,7 @@ START_TEST(test_found)
     struct error err = {0};
     struct module *module = text_read_module(text, strlen(text), "test", 1, &err);
     ck_assert_msg(module != NULL, "%s", err.message);
-    struct clusters *clusters = clusters_find(module->entry);
+    struct clusters *clusters = clusters_find(module->entry, 0);
     ck_assert_ptr_nonnull(clusters);
     for (int i = 0; i < module->entry->count; i++) {
         const struct instruction *instruction = module->entry->instructions[i];

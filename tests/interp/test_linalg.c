@@ -298,6 +298,60 @@ START_TEST(test_cholesky_boundaries)
 }
 END_TEST
 
+/* Two elements on ties in the midst of a matrix whose other elements are integers and roots of
+ * them, so that only what those two depend on is computed again: rows p < q < r of L are (1 at p),
+ * (1 at p, 1 at q) and (−1 at p, 2^24 + 1 at q), with a(r, q) = 2^24. */
+START_TEST(test_cholesky_open_elements)
+{
+    enum { N = 40, BLOCKS = 2 };
+    static const int blocks[BLOCKS][3] = {{5, 11, 30}, {7, 20, 25}};
+    static double l[N][N], a[N * (N + 1) / 2];
+    const double half = _i == 0 ? 0x1p24 : 0x1p53, square = _i == 0 ? 0x1p52 : 0x1p110;
+    rng_init(&rng, 11);
+    for (int i = 0; i < N; i++) {
+        for (int j = 0; j <= i; j++) {
+            l[i][j] = i == j ? 4 : (double)rng_below(&rng, 3) - 1;
+        }
+    }
+    for (int b = 0; b < BLOCKS; b++) {
+        const int p = blocks[b][0], q = blocks[b][1], r = blocks[b][2];
+        for (int k = 0; k < N; k++) {
+            l[p][k] = l[q][k] = l[r][k] = 0;
+            l[k][q] = l[k][r] = 0;
+        }
+        l[p][p] = l[q][p] = l[q][q] = 1;
+        l[r][p] = -1;
+    }
+    double *at = a;
+    for (int i = 0; i < N; i++) {
+        for (int j = 0; j <= i; j++, at++) {
+            *at = 0;
+            for (int k = 0; k <= j; k++) {
+                *at += l[i][k] * l[j][k];
+            }
+        }
+    }
+    for (int b = 0; b < BLOCKS; b++) {
+        const int q = blocks[b][1], r = blocks[b][2];
+        a[r * (r + 1) / 2 + q] = half;
+        a[r * (r + 1) / 2 + r] = square;
+        l[r][q] = half; /* rounded to even */
+        l[r][r] = NAN;  /* no integer */
+    }
+    struct one_op op;
+    struct literal *result = factor_of(&op, _i == 0 ? "f32" : "f64", N, a);
+    for (int i = 0; i < N; i++) {
+        for (int j = 0; j <= i; j++) {
+            double got = literal_get_double(result, i * N + j);
+            ck_assert_msg(got == l[i][j] || isnan(l[i][j]), "(%d, %d): %a, not %a", i, j, got,
+                          l[i][j]);
+        }
+    }
+    literal_release(result);
+    one_op_finish(&op);
+}
+END_TEST
+
 /* Hilbert matrices: with entries rounded to f64 those of up to 12 rows are positive definite, and
  * the last pivots lose nearly all bits of a double-double. */
 START_TEST(test_cholesky_hilbert)
@@ -618,6 +672,7 @@ int main(void)
     tcase_add_loop_test(tests, test_cholesky, 0, 2);
     tcase_add_test(tests, test_cholesky_indefinite);
     tcase_add_test(tests, test_cholesky_boundaries);
+    tcase_add_loop_test(tests, test_cholesky_open_elements, 0, 2);
     tcase_add_test(tests, test_cholesky_hilbert);
     tcase_add_test(tests, test_solve_boundaries);
     tcase_add_loop_test(tests, test_solve_badly_conditioned, 0, 3);

@@ -6,6 +6,7 @@
  * verifier refuses. */
 #include <string.h>
 
+#include "hlo/literal.h"
 #include "hlo/mlir/import/import_internal.h"
 
 #include "hlo/mlir/import/build.h"
@@ -82,6 +83,18 @@ static bool start_here(struct scope *scope, const struct mlir_op *op, const stru
     return true;
 }
 
+/* Those from number `first` on, which nothing calls. */
+static void drop_computations(struct module *module, int first)
+{
+    for (int c = first; c < module->count; c++) {
+        const struct computation *computation = module->computations[c];
+        for (int i = 0; i < computation->count; i++) {
+            literal_release(computation->instructions[i]->literal);
+        }
+    }
+    module->count = first;
+}
+
 /* An async-start of a computation, which must be one instruction and its parameters; else at once,
  * and the computation is dropped with those that it was given. */
 static bool start_computation(struct scope *scope, const struct mlir_op *op,
@@ -94,7 +107,7 @@ static bool start_computation(struct scope *scope, const struct mlir_op *op,
         return false;
     }
     if (computation->count != computation->parameter_count + 1) {
-        module->count = count;
+        drop_computations(module, count);
         return start_here(scope, op, NULL, block, operands);
     }
     const struct shape *parts[] = {operands_shape(scope, op->operand_count, operands),
@@ -104,6 +117,24 @@ static bool start_computation(struct scope *scope, const struct mlir_op *op,
     instruction_set_called(start, 1, &computation);
     bind_future(scope, op, start);
     return true;
+}
+
+/* What may be done asynchronously (constraint C2). */
+static bool may_be_async(enum mlir_opcode opcode)
+{
+    static const enum mlir_opcode opcodes[] = {
+        MLIR_OP_ALL_GATHER,         MLIR_OP_ALL_REDUCE,
+        MLIR_OP_ALL_TO_ALL,         MLIR_OP_COLLECTIVE_BROADCAST,
+        MLIR_OP_COLLECTIVE_PERMUTE, MLIR_OP_COLLECTIVE_REDUCE,
+        MLIR_OP_REDUCE_SCATTER,     MLIR_OP_SLICE,
+        MLIR_OP_DYNAMIC_SLICE,      MLIR_OP_DYNAMIC_UPDATE_SLICE,
+    };
+    for (size_t i = 0; i < sizeof opcodes / sizeof *opcodes; i++) {
+        if (opcodes[i] == opcode) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool translate_async_start(struct scope *scope, const struct mlir_op *op)
@@ -116,6 +147,9 @@ bool translate_async_start(struct scope *scope, const struct mlir_op *op)
     if (block->argument_count != op->operand_count || block->count != 2) {
         return import_fail(scope, op, "its region must have one op, of %d values",
                            op->operand_count);
+    }
+    if (!may_be_async(block->ops[0]->opcode)) {
+        return import_fail(scope, op, "%s cannot be done asynchronously", block->ops[0]->name);
     }
     for (int i = 0; i < START_ROWS; i++) {
         if (start_rows[i].op == block->ops[0]->opcode && block->ops[0]->result_count == 1) {

@@ -3,6 +3,7 @@
 
 #include "hlo/literal.h"
 #include "hlo/mlir/import/import_internal.h"
+#include "hlo/proto/read.h"
 #include "hlo/sharding.h"
 
 /* --- reading --- */
@@ -232,6 +233,33 @@ struct string_map import_string_map(struct importer *importer,
     return (struct string_map){count, entries};
 }
 
+/* A sharding as a proto's bytes: JAX writes large ones so. */
+static const struct sharding *binary_sharding(struct importer *importer, struct bytes bytes,
+                                              struct error *err)
+{
+    Referee__OpSharding *proto =
+        referee__op_sharding__unpack(NULL, bytes.size, (const uint8_t *)bytes.data);
+    if (proto == NULL) {
+        error_set(err, ERROR_INVALID_ARGUMENT, "a sharding is neither text nor a proto");
+        return NULL;
+    }
+    const struct sharding *sharding = read_sharding(&importer->module->arena, proto, err);
+    referee__op_sharding__free_unpacked(proto, NULL);
+    return sharding;
+}
+
+static const struct sharding *text_sharding(struct importer *importer, struct bytes text,
+                                            struct error *err)
+{
+    const struct sharding *sharding = NULL;
+    struct module *holder = sharding_read(text.data, &sharding, err);
+    if (holder != NULL) {
+        arena_absorb(&importer->module->arena, &holder->arena);
+    }
+    module_destroy(holder);
+    return sharding;
+}
+
 const struct sharding *import_sharding(struct importer *importer, const struct mlir_op *op,
                                        struct bytes text)
 {
@@ -240,14 +268,12 @@ const struct sharding *import_sharding(struct importer *importer, const struct m
         return known;
     }
     struct error err = {0};
-    const struct sharding *sharding = NULL;
-    struct module *holder = sharding_read(text.data, &sharding, &err);
-    if (holder == NULL) {
+    const struct sharding *sharding = text.data[0] == '{' ? text_sharding(importer, text, &err)
+                                                          : binary_sharding(importer, text, &err);
+    if (sharding == NULL) {
         error_at(importer->err, mlir_where(importer->file, op), "%s: %s", op->name, err.message);
         return NULL;
     }
-    arena_absorb(&importer->module->arena, &holder->arena);
-    module_destroy(holder);
     map_put(&importer->shardings, text.data, text.size, (void *)(uintptr_t)sharding);
     return sharding;
 }

@@ -4,6 +4,7 @@
 
 #include "hlo/literal.h"
 #include "hlo/mlir/import/import_internal.h"
+#include "hlo/verify.h"
 
 enum { COPY_MAX_DEPTH = 5000 };
 
@@ -253,6 +254,17 @@ static bool read_integers(struct scope *scope, const struct mlir_op *op,
     return true;
 }
 
+/* What is evaluated must be what HLO allows. */
+static bool is_valid(const struct module *module, struct error *err)
+{
+    struct findings findings;
+    if (!verify_module(module, &findings)) {
+        error_set(err, ERROR_INVALID_ARGUMENT, "%s", findings.list[0].text);
+    }
+    findings_finish(&findings);
+    return err->code == ERROR_NONE;
+}
+
 /* The value of an instruction, worked out. NULL and an error if it depends on what is not known. */
 static struct literal *evaluate(struct scope *scope, const struct mlir_op *op, int operand,
                                 struct instruction *from)
@@ -281,7 +293,7 @@ static struct literal *evaluate(struct scope *scope, const struct mlir_op *op, i
                       operand, copier.why != NULL ? copier.why : "");
     } else {
         module->entry = entry;
-        if (module_finish(module, &err)) {
+        if (module_finish(module, &err) && is_valid(module, &err)) {
             literal = function(module, &err);
         }
         if (literal == NULL) {

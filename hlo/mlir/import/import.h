@@ -179,7 +179,8 @@ bool import_ints_attr(struct scope *scope, const struct mlir_op *op, const char 
 /* The word of an enumeration (#stablehlo<comparison_direction EQ>), or of a string attribute. */
 bool import_word_attr(struct scope *scope, const struct mlir_op *op, const char *key,
                       const char **word);
-/* A sharding from its HLO text, kept by the module. NULL and an error at `op` if it is none. */
+/* A sharding from its HLO text, or from the bytes of a proto, kept by the module. NULL for an empty
+ * text, and with an error at `op` if it is none. */
 const struct sharding *import_sharding(struct importer *importer, const struct mlir_op *op,
                                        struct bytes text);
 /* Setting attributes of instructions; values are copied to the module's arena. */

@@ -1,4 +1,5 @@
 /* The cursor over MLIR text: places and errors, blanks, words, punctuation, strings and numbers. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -463,11 +464,11 @@ bool reader_number(struct reader *reader, struct reader_number *number)
             }
         }
         struct number real;
-        if (number_read(digits, at, &real) != (size_t)(at - digits) ||
-            real.kind == NUMBER_TOO_LARGE) {
-            return reader_fail(reader, begin, "a number too large for a double");
+        if (number_read(digits, at, &real) != (size_t)(at - digits)) {
+            return reader_fail(reader, begin, "not a number");
         }
-        number->real = number->negative ? -real.real : real.real;
+        double value = real.kind == NUMBER_TOO_LARGE ? INFINITY : real.real;
+        number->real = number->negative ? -value : value;
     }
     reader->at = at;
     return true;
@@ -493,8 +494,8 @@ bool reader_float(struct reader *reader, double *value)
     if (!reader_number(reader, &number)) {
         return false;
     }
-    if (number.hex || (number.too_large && !number.decimal)) {
-        return reader_fail(reader, number.at, "expected a decimal number");
+    if (number.hex || (number.decimal ? !isfinite(number.real) : number.too_large)) {
+        return reader_fail(reader, number.at, "expected a decimal number that is no infinity");
     }
     *value = number.decimal    ? number.real
              : number.negative ? -(double)number.integer

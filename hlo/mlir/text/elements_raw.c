@@ -13,23 +13,40 @@ int64_t reader_count_elements(const struct mlir_type *type)
     return count;
 }
 
+/* Sixteen digits, and their bytes, at once. */
+typedef unsigned char hex_digits __attribute__((vector_size(16)));
+typedef uint16_t hex_pairs __attribute__((vector_size(16)));
+typedef unsigned char hex_bytes __attribute__((vector_size(8)));
+
+/* Decodes them; the lanes of *valid stay all ones if each is a digit. */
+static void decode_sixteen(const char *digits, unsigned char *bytes, hex_digits *valid)
+{
+    hex_digits text;
+    memcpy(&text, digits, sizeof text);
+    hex_digits is_decimal = (hex_digits)((text - '0') < 10);
+    hex_digits is_letter = (hex_digits)(((text | 0x20) - 'a') < 6);
+    *valid &= is_decimal | is_letter;
+    hex_pairs pairs = (hex_pairs)((text & 15) + (is_letter & 9));
+    /* The first digit of a pair is in the low half of its lane. */
+    hex_bytes made = __builtin_convertvector((pairs & 15) << 4 | pairs >> 8, hex_bytes);
+    memcpy(bytes, &made, sizeof made);
+}
+
 bool reader_hex(const char *digits, size_t size, unsigned char *bytes)
 {
-    /* One more than the value of a digit; 0 for what is none. */
-    static const unsigned char values[256] = {
-        ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
-        ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
-        ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
-        ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
-    };
-    unsigned wrong = size % 2;
-    for (size_t i = 0; i + 1 < size; i += 2) {
-        unsigned high = values[(unsigned char)digits[i]] - 1u;
-        unsigned low = values[(unsigned char)digits[i + 1]] - 1u;
-        wrong |= (high | low) & 16; /* of 0 − 1 */
-        bytes[i / 2] = (unsigned char)(high << 4 | low);
+    hex_digits valid = ~(hex_digits){0}, all = valid;
+    size_t done = 0;
+    for (; size - done >= sizeof valid; done += sizeof valid) {
+        decode_sixteen(digits + done, bytes + done / 2, &valid);
     }
-    return wrong == 0;
+    /* The rest, with zeros behind it. */
+    char rest[sizeof valid];
+    unsigned char rest_bytes[sizeof valid / 2];
+    memset(rest, '0', sizeof rest);
+    memcpy(rest, digits + done, size - done);
+    decode_sixteen(rest, rest_bytes, &valid);
+    memcpy(bytes + done / 2, rest_bytes, (size - done) / 2);
+    return size % 2 == 0 && memcmp(&valid, &all, sizeof valid) == 0;
 }
 
 /* What an element takes in MLIR's memory and in a literal; widths below a byte are in whole ones,
@@ -58,7 +75,7 @@ static unsigned char *unpack_bits(struct reader *reader, const unsigned char *fr
     return to;
 }
 
-bool reader_raw_elements(struct reader *reader, const char *at, const void *data, size_t size,
+bool reader_raw_elements(struct reader *reader, const char *at, unsigned char *data, size_t size,
                          struct mlir_attr *attr)
 {
     const struct mlir_type *element = attr->type->element;
@@ -78,11 +95,10 @@ bool reader_raw_elements(struct reader *reader, const char *at, const void *data
         return reader_fail(reader, at, "%zu bytes, which are not the elements of the type", size);
     }
     attr->dense.splat = !fits;
-    unsigned char *copy = arena_copy(&reader->file->arena, data, size);
-    extend_signs(element, (signed char *)copy, fits ? count : 1);
+    extend_signs(element, (signed char *)data, fits ? count : 1);
     for (size_t i = 0; is_pred && i < size; i++) {
-        copy[i] = copy[i] != 0;
+        data[i] = data[i] != 0;
     }
-    attr->dense.data = copy;
+    attr->dense.data = data;
     return true;
 }

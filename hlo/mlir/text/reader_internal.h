@@ -89,9 +89,10 @@ bool reader_dialect_attr(struct reader *reader, struct mlir_attr **attr);
 void reader_store(const struct mlir_type *element, void *data, double number, int64_t integer);
 /* The number of elements of a static type, which the reader of types has found countable. */
 int64_t reader_count_elements(const struct mlir_type *type);
-/* Fills `attr` with what MLIR stores of its elements in `size` bytes: little-endian, each element
- * in whole bytes; i1, too, or packed as it was before. One element for many is a splat. */
-bool reader_raw_elements(struct reader *reader, const char *at, const void *data, size_t size,
+/* Fills `attr` with what MLIR stores of its elements in `size` bytes of the arena, which it keeps
+ * and may change: little-endian, each element in whole bytes; i1, too, or packed as it was before.
+ * One element for many is a splat. */
+bool reader_raw_elements(struct reader *reader, const char *at, unsigned char *data, size_t size,
                          struct mlir_attr *attr);
 /* Decodes pairs of hex digits; false if one is none. */
 bool reader_hex(const char *digits, size_t size, unsigned char *bytes);

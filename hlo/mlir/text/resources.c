@@ -11,6 +11,8 @@ struct reader_resources {
         const char *at;
     } * uses;
     size_t count, capacity;
+    struct map made; /* a blob's STRING → the last attribute that got its elements */
+    size_t copied;   /* bytes */
 };
 
 struct reader_resources *reader_resources_create(void)
@@ -20,6 +22,7 @@ struct reader_resources *reader_resources_create(void)
 
 void reader_resources_destroy(struct reader_resources *resources)
 {
+    map_finish(&resources->made);
     free(resources->uses);
     free(resources);
 }
@@ -150,23 +153,50 @@ bool reader_resource_section(struct reader *reader)
     return true;
 }
 
+/* The blob as the elements of one attribute. Attributes of one type share them; others get copies,
+ * but a short text may not make many of a long blob. */
+static bool use_blob(struct reader *reader, const char *at, const struct mlir_attr *blob,
+                     struct mlir_attr *attr)
+{
+    enum { MAX_COPIES = 4 };
+    struct reader_resources *resources = reader->resources;
+    uint64_t key = (uint64_t)(uintptr_t)blob;
+    const struct mlir_attr *first = map_get_int(&resources->made, key);
+    if (first != NULL && first->type == attr->type) {
+        *attr = *first;
+        return true;
+    }
+    size_t size = blob->string.size;
+    resources->copied += size;
+    if (resources->copied / MAX_COPIES > (size_t)(reader->end - reader->text)) {
+        return reader_fail_code(reader, ERROR_RESOURCE_EXHAUSTED, at,
+                                "resources of several types, which together are too large");
+    }
+    attr->kind = MLIR_ATTR_DENSE;
+    unsigned char *data = arena_copy(&reader->file->arena, blob->string.data, size);
+    if (!reader_raw_elements(reader, at, data, size, attr)) {
+        return false;
+    }
+    map_put_int(&resources->made, key, attr);
+    return true;
+}
+
 bool reader_resources_finish(struct reader *reader)
 {
     struct reader_resources *resources = reader->resources;
     for (size_t i = 0; i < resources->count; i++) {
         struct mlir_attr *attr = resources->uses[i].attr;
+        const char *at = resources->uses[i].at;
         const struct mlir_attr *blob =
             map_get(&reader->file->resources, attr->string.data, attr->string.size);
         if (blob == NULL) {
             continue;
         }
         if (attr->type->element->element_type == TYPE_INVALID) {
-            return reader_fail_code(reader, ERROR_UNIMPLEMENTED, resources->uses[i].at,
+            return reader_fail_code(reader, ERROR_UNIMPLEMENTED, at,
                                     "elements of this type are not supported");
         }
-        struct bytes data = blob->string;
-        attr->kind = MLIR_ATTR_DENSE;
-        if (!reader_raw_elements(reader, resources->uses[i].at, data.data, data.size, attr)) {
+        if (!use_blob(reader, at, blob, attr)) {
             return false;
         }
     }

@@ -394,6 +394,35 @@ START_TEST(test_shardy)
 }
 END_TEST
 
+/* An op that gained a property: StableHLO before 1.20 and after. */
+START_TEST(test_layouts)
+{
+    static const struct piece pieces[SECTIONS] = {
+        [STRINGS] = PIECE("\x09\x2b\x15\x0f\x11"
+                          "builtin\0module\0stablehlo\0collective_broadcast\0"),
+        [DIALECTS] = PIECE("\x05\x01\x09\x05\x01\x03\x07\x03\x03\x0f"),
+        [ENTRIES] = PIECE("\x1f\x0f"),
+        [ENTRY_SIZES] = PIECE("\x05\x01\x01\x05\x07\x07"),
+        [IR] = PIECE("\x05\x01\x10\x01\x07\x04\x17"
+                     "\x03\x01\x09\x03\x40\x01\x01\x03\x40\x01\x03"),
+        [PROPERTIES] = PIECE("\x05\x05\x01\x03\x07\x01\x07\x03"),
+    };
+    struct error err;
+    struct mlir_file *file = read_pieces(pieces, &err);
+    ck_assert_msg(file != NULL, "%s", err.message);
+    const struct mlir_block *block = file->module->regions[0].blocks[0];
+    ck_assert_int_eq(block->count, 2);
+    for (int i = 0; i < 2; i++) {
+        const struct mlir_op *op = block->ops[i];
+        ck_assert_str_eq(op->name, "stablehlo.collective_broadcast");
+        ck_assert_int_eq(op->attrs.count, 1 + i);
+        ck_assert_ptr_nonnull(mlir_op_attr(op, "replica_groups"));
+        ck_assert_int_eq(mlir_op_attr(op, "has_dynamic_root") != NULL, i == 1);
+    }
+    mlir_file_destroy(file);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("bytecode_made");
@@ -403,6 +432,7 @@ int main(void)
     tcase_add_test(tcase, test_headers);
     tcase_add_test(tcase, test_entries);
     tcase_add_test(tcase, test_quantized);
+    tcase_add_test(tcase, test_layouts);
     tcase_add_test(tcase, test_bombs);
     tcase_add_test(tcase, test_shardy);
     suite_add_tcase(suite, tcase);

@@ -60,6 +60,7 @@ START_TEST(floats)
     check_float("0.1 : bf16", 0x3fb9a00000000000);
     check_float("0.1 : f8E5M2", 0x3fb8000000000000); /* 0.09375 */
     check_float("1.0e39 : f32", 0x7ff0000000000000);
+    check_float("-1.0e400", 0xfff0000000000000);
     check_float("0x7F800000 : f32", 0x7ff0000000000000);
     check_float("0xFF800000 : f32", 0xfff0000000000000);
     check_float("0x3C00 : f16", 0x3ff0000000000000);
@@ -299,6 +300,15 @@ START_TEST(resources)
     ck_assert_int_eq(attr->type->sizes[0], 8);
     attr = mlir_op_attr(op, "c");
     ck_assert_mem_eq(attr->dense.data, ((uint8_t[]){1, 0, 1, 0, 0, 0, 0, 0, 1}), 9);
+    mlir_file_destroy(file);
+
+    /* One blob as several types, and one that is used often. */
+    file = read_mlir("\"a.b\"() {a = dense_resource<k> : tensor<2xi16>, b = dense_resource<k> : "
+                     "tensor<4xi8>, c = dense_resource<k> : tensor<2xi16>} : () -> ()\n"
+                     "{-# dialect_resources: { builtin: { k: \"0x0800000001000200\" } } #-}");
+    op = op_at(file, 0);
+    ck_assert_mem_eq(mlir_op_attr(op, "b")->dense.data, ((int8_t[]){1, 0, 2, 0}), 4);
+    ck_assert_mem_eq(mlir_op_attr(op, "c")->dense.data, ((int16_t[]){1, 2}), 4);
     mlir_file_destroy(file);
 
     refuse("\"a.b\"() {a = dense_resource<k> : tensor<3xi16>} : () -> ()\n"
