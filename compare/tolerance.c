@@ -231,8 +231,9 @@ static void estimate_instruction(const struct walk *walk, const struct instructi
     /* A sort moves data, but its comparisons may take subnormals and −0 for 0. */
     if (!moves_data_only(instruction->opcode)) {
         result.computed = true;
+        /* The special functions are sums of series, which cancel at their zeros. */
         result.summed |= rounding->terms > 0 || instruction->opcode == OP_ADD ||
-                         instruction->opcode == OP_SUBTRACT;
+                         instruction->opcode == OP_SUBTRACT || instruction->opcode == OP_CALL;
     }
     if (type != TYPE_INVALID) {
         enum type kept = profile_sum_type(instruction);

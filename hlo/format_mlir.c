@@ -13,10 +13,19 @@ struct load_options load_options;
 
 /* --- one function --- */
 
+static bool starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
 /* Does anything of the program speak to an interpreter only, so that no compiler takes it? */
 static bool has_checks(const struct mlir_op *op)
 {
-    if (strncmp(op->name, "check.", 6) == 0 || strncmp(op->name, "interpreter.", 12) == 0) {
+    const struct mlir_attr *target =
+        op->opcode == MLIR_OP_CUSTOM_CALL ? mlir_op_attr(op, "call_target_name") : NULL;
+    if (starts_with(op->name, "check.") || starts_with(op->name, "interpreter.") ||
+        (target != NULL && target->kind == MLIR_ATTR_STRING &&
+         starts_with(target->string.data, "check."))) {
         return true;
     }
     for (int r = 0; r < op->region_count; r++) {
