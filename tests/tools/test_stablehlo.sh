@@ -99,6 +99,23 @@ check 'shapes that do not fit' 2 'argument 0' "$referee" eval dynamic.mlir --sha
 check 'a static module' 0 '' "$referee" convert dynamic.mlir --shapes 'f32[4,3]' -o static.hlo
 check 'its shape' 0 'f32\[4,3\]' cat static.hlo
 
+# Functions that call the next one twice, forty deep.
+{
+    echo 'func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {'
+    echo '  %0 = call @f0(%x) : (tensor<?xf32>) -> tensor<?xf32>'
+    printf '  return %%0 : tensor<?xf32>\n}\n'
+    for ((i = 0; i < 40; i++)); do
+        echo "func.func private @f$i(%x: tensor<?xf32>) -> tensor<?xf32> {"
+        echo "  %0 = call @f$((i + 1))(%x) : (tensor<?xf32>) -> tensor<?xf32>"
+        echo "  %1 = call @f$((i + 1))(%0) : (tensor<?xf32>) -> tensor<?xf32>"
+        printf '  return %%1 : tensor<?xf32>\n}\n'
+    done
+    echo 'func.func private @f40(%x: tensor<?xf32>) -> tensor<?xf32> {'
+    printf '  return %%x : tensor<?xf32>\n}\n'
+} >doubling.mlir
+check 'endless work is refused' 3 'more than 65536 calls' \
+    "$referee" eval doubling.mlir --shapes 'f32[3]'
+
 # --- errors, and the other commands ---
 
 printf 'func.func @main() -> tensor<2xf32> {\n  %%0 = stablehlo.tanh %%1 : tensor<2xf32>\n' >wrong.mlir

@@ -48,8 +48,7 @@ struct instruction *build_ints(struct scope *scope, const struct mlir_op *op, en
 struct computation *build_sum(struct scope *scope, const struct mlir_op *op, enum type type);
 
 /* Is the value a token? An error at the op if not. */
-bool build_is_token(struct scope *scope, const struct mlir_op *op,
-                    const struct instruction *value);
+bool build_is_token(struct scope *scope, const struct mlir_op *op, const struct instruction *value);
 
 /* --- regions --- */
 

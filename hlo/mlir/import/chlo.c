@@ -182,7 +182,8 @@ bool translate_chlo_atan(struct scope *scope, const struct mlir_op *op)
     }
     struct instruction *re = part(&formula, OP_REAL, x), *im = part(&formula, OP_IMAG, x);
     struct instruction *turned = complex_of(&formula, formula_unary(&formula, OP_NEGATE, im), re);
-    struct instruction *value = formula_unary(&formula, OP_ATANH, turned);
+    struct instruction *value =
+        turned != NULL ? chlo_special(scope, op, "chlo.atanh", 1, &turned) : NULL;
     return value != NULL &&
            finish(&formula,
                   complex_of(&formula, part(&formula, OP_IMAG, value),
@@ -484,6 +485,7 @@ bool import_chlo_composite(struct scope *scope, const struct mlir_op *op, const 
     struct mlir_op *twin = twin_of(scope, op);
     const struct mlir_attr *attributes = mlir_op_attr(op, "composite_attributes");
     twin->opcode = opcode;
+    twin->name = mlir_opcode_name(opcode);
     for (int i = 0; attributes != NULL && attributes->kind == MLIR_ATTR_DICTIONARY &&
                     i < attributes->dictionary.count;
          i++) {

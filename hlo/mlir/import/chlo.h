@@ -41,6 +41,9 @@ struct instruction *chlo_special(struct scope *scope, const struct mlir_op *op, 
  * f64 or f32. NULL if there is none, or on errors. */
 struct instruction *chlo_decompose(struct formula *formula, const char *name,
                                    struct instruction *const *parameters);
+/* chlo_complex.c: the same of complex numbers, one operand. */
+struct instruction *chlo_decompose_complex(struct formula *formula, const char *name,
+                                           struct instruction *parameter);
 /* Is the type wide enough for it? Else it is computed in *compute. */
 bool chlo_computes_in(const char *name, enum type type, enum type *compute);
 

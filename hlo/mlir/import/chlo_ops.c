@@ -74,8 +74,8 @@ static bool count_inputs(struct scope *scope, const struct mlir_op *op, int *inp
     if (!import_ints_attr(scope, op, "operandSegmentSizes", &sizes)) {
         return false;
     }
-    if (sizes.count != 2 || sizes.values[0] < 0 || sizes.values[1] < 0 ||
-        sizes.values[0] + sizes.values[1] != op->operand_count) {
+    if (sizes.count != 2 || sizes.values[0] < 0 || sizes.values[0] > op->operand_count ||
+        sizes.values[1] != op->operand_count - sizes.values[0]) {
         return import_fail(scope, op, "operandSegmentSizes must say what is input and what carry");
     }
     *inputs = (int)sizes.values[0];

@@ -21,14 +21,16 @@ static struct computation *make_computation(struct scope *scope, const struct ml
         values[i] = formula_add(&formula, OP_PARAMETER, shape, 0, NULL);
         values[i]->number = i;
     }
-    if (!chlo_computes_in(name, shape->type, &compute)) {
+    const bool is_complex = type_is_complex(shape->type);
+    if (!is_complex && !chlo_computes_in(name, shape->type, &compute)) {
         formula.shape = shape_with_type(shape, compute);
         for (int i = 0; i < count; i++) {
             values[i] = formula_convert(&formula, values[i], compute);
         }
     }
     struct instruction *root =
-        formula_convert(&formula, chlo_decompose(&formula, name, values), shape->type);
+        is_complex ? chlo_decompose_complex(&formula, name, values[0])
+                   : formula_convert(&formula, chlo_decompose(&formula, name, values), shape->type);
     import_close_computation(computation, root);
     return root != NULL ? computation : NULL;
 }
@@ -38,8 +40,10 @@ struct instruction *chlo_special(struct scope *scope, const struct mlir_op *op, 
 {
     const struct shape *shape = operands[0]->shape;
     for (int i = 0; i < count; i++) {
-        if (!type_is_float(shape->type) || !shape_compatible(operands[i]->shape, shape)) {
-            import_fail(scope, op, "takes floats of one type and shape, not %s",
+        const bool good =
+            type_is_float(shape->type) || (type_is_complex(shape->type) && count == 1);
+        if (!good || !shape_compatible(operands[i]->shape, shape)) {
+            import_fail(scope, op, "takes numbers of one type and shape, not %s",
                         shape_text(operands[i]->shape));
             return NULL;
         }
@@ -65,6 +69,15 @@ static bool translate(struct scope *scope, const struct mlir_op *op, const char 
     struct instruction *result =
         operands != NULL ? chlo_special(scope, op, name, count, operands) : NULL;
     return result != NULL && import_bind_results(scope, op, result);
+}
+
+/* Of complex numbers a composite, of reals the opcode. */
+bool translate_chlo_elementwise(struct scope *scope, const struct mlir_op *op)
+{
+    const struct mlir_type *element =
+        op->operand_count == 1 ? op->operands[0]->type->element : NULL;
+    return element != NULL && element->kind == MLIR_COMPLEX ? translate(scope, op, op->name, 1)
+                                                            : translate_elementwise(scope, op);
 }
 
 bool translate_chlo_bessel_i1e(struct scope *scope, const struct mlir_op *op)

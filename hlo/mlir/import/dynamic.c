@@ -107,16 +107,36 @@ bool translate_dynamic_conv(struct scope *scope, const struct mlir_op *op)
 
 /* --- real_dynamic_slice --- */
 
+/* Does the op give the same whenever it gets the same? */
+static bool is_function_of_operands(enum opcode opcode)
+{
+    switch (opcode) {
+    case OP_PARAMETER:
+    case OP_CUSTOM_CALL:
+    case OP_INFEED:
+    case OP_RECV:
+    case OP_RECV_DONE:
+    case OP_RNG:
+    case OP_RNG_GET_AND_UPDATE_STATE:
+    case OP_ASYNC_START:
+    case OP_ASYNC_UPDATE:
+    case OP_ASYNC_DONE:
+        return false;
+    default:
+        return true;
+    }
+}
+
 /* Are both made alike, of the same values? What looks further than `fuel` steps says no. */
 static bool made_alike(const struct instruction *a, const struct instruction *b, int *fuel)
 {
     if (a == b) {
         return true;
     }
-    if (a->opcode != b->opcode || a->operand_count != b->operand_count || a->called_count > 0 ||
-        b->called_count > 0 || a->attr_count != b->attr_count ||
-        !shape_compatible(a->shape, b->shape) || --*fuel < 0 || a->opcode == OP_PARAMETER ||
-        a->opcode == OP_CUSTOM_CALL || (a->literal == NULL) != (b->literal == NULL) ||
+    if (a->opcode != b->opcode || !is_function_of_operands(a->opcode) ||
+        a->operand_count != b->operand_count || a->called_count > 0 || b->called_count > 0 ||
+        a->attr_count != b->attr_count || !shape_compatible(a->shape, b->shape) || --*fuel < 0 ||
+        (a->literal == NULL) != (b->literal == NULL) ||
         (a->literal != NULL && !literal_equal(a->literal, b->literal))) {
         return false;
     }

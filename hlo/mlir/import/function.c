@@ -2,6 +2,7 @@
  * results' attributes say.
  * Source: xla/hlo/translate/mhlo_to_hlo/mlir_hlo_to_hlo.cc (RunOnFunction,
  * LowerBasicBlockAsFunction, LowerReturn). */
+#include <stdio.h>
 #include <string.h>
 
 #include "hlo/mlir/import/import_internal.h"
@@ -135,9 +136,10 @@ void import_close_computation(struct computation *computation, struct instructio
 struct instruction *import_parameter(struct scope *scope, const struct mlir_op *op, int number,
                                      const struct shape *shape)
 {
-    struct instruction *parameter =
-        instruction_add(scope->computation, import_name(scope->importer, "parameter"), OP_PARAMETER,
-                        shape, 0, NULL);
+    char name[32];
+    snprintf(name, sizeof name, "Arg_%d", number); /* as XLA names them */
+    struct instruction *parameter = instruction_add(
+        scope->computation, import_name(scope->importer, name), OP_PARAMETER, shape, 0, NULL);
     parameter->number = number;
     parameter->line = op->line;
     parameter->column = op->line > 0 ? op->column : 0;
@@ -385,6 +387,12 @@ bool import_call(struct scope *scope, const struct mlir_op *op, const struct mli
                  struct instruction **results)
 {
     if (function_has_dynamic(scope->importer, function)) {
+        if (++scope->importer->inlined > IMPORT_MAX_INLINED) {
+            import_fail(scope, op, "more than %d calls of functions whose sizes are open",
+                        IMPORT_MAX_INLINED);
+            scope->importer->err->code = ERROR_RESOURCE_EXHAUSTED;
+            return false;
+        }
         return call_inline(scope, op, function, operand_count, operands, results);
     }
     struct computation *computation = import_function_computation(scope, op, function);

@@ -177,6 +177,7 @@ static const char *module_name(const struct mlir_op *entry)
 
 static void finish_importer(struct importer *importer)
 {
+    import_finish_stacks(importer);
     for (size_t i = 0; i < importer->symbols.capacity; i++) {
         if (importer->symbols.entries[i].value != NULL) {
             map_finish(importer->symbols.entries[i].value);

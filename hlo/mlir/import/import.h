@@ -11,7 +11,7 @@
 #include "hlo/mlir/mlir_format.h"
 
 /* Regions and calls within each other. */
-enum { IMPORT_MAX_DEPTH = 500, IMPORT_MAX_INSTRUCTIONS = 1 << 22 };
+enum { IMPORT_MAX_DEPTH = 500, IMPORT_MAX_INSTRUCTIONS = 1 << 22, IMPORT_MAX_INLINED = 1 << 16 };
 
 struct importer {
     struct mlir_file *file;
@@ -29,6 +29,8 @@ struct importer {
     struct map shardings; /* text → struct sharding* */
     struct map metadata;  /* struct mlir_location* → struct metadata* */
     struct map known; /* struct instruction* → struct literal*: values worked out for shapes */
+    struct frames *frames; /* call stacks so far (frames.c); NULL: none */
+    int inlined;           /* calls of functions of open sizes so far */
 };
 
 /* A computation under way, and what its instructions are outside it. */

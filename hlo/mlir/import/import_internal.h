@@ -42,6 +42,15 @@ bool shape_fits(const struct shape *shape, const struct mlir_type *type);
 /* NULL if the location says nothing. */
 struct metadata *import_metadata(struct importer *importer, const struct mlir_op *op);
 
+/* --- frames.c --- */
+
+/* Is it "function"("file":line:column)? */
+bool import_is_frame(const struct mlir_location *location);
+/* The id of a call stack's innermost frame in the module's tables; 0 if it is none. */
+int64_t import_stack(struct importer *importer, const struct mlir_location *location);
+/* Hands the tables to the module. */
+void import_finish_stacks(struct importer *importer);
+
 /* --- attributes.c --- */
 
 /* Adds the entries of a dictionary of strings and booleans to the frontend attributes. */

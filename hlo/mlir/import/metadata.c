@@ -1,6 +1,6 @@
 /* Locations as metadata: names become op_name, a file's place becomes the source.
- * Source: xla/hlo/translate/mhlo_to_hlo/location_exporter.cc, which puts call stacks into tables of
- * frames; here the innermost place of a stack is kept. */
+ * Source: xla/hlo/translate/mhlo_to_hlo/location_exporter.cc. Call stacks go into the module's
+ * tables of frames, as there; other than there, the innermost place stands in the metadata too. */
 #include <string.h>
 
 #include "hlo/base/text.h"
@@ -88,6 +88,18 @@ static const struct mlir_location *file_place(const struct mlir_location *locati
     return location->count > 0 ? file_place(location->children[0], depth + 1) : NULL;
 }
 
+/* The location behind names that are no frames: what may be a call stack. */
+static const struct mlir_location *behind_names(const struct mlir_location *location)
+{
+    for (int depth = 0; depth < LOCATION_MAX_DEPTH; depth++) {
+        if (location->kind != MLIR_LOC_NAME || import_is_frame(location) || location->count == 0) {
+            break;
+        }
+        location = location->children[0];
+    }
+    return location;
+}
+
 struct metadata *import_metadata(struct importer *importer, const struct mlir_op *op)
 {
     static struct metadata nothing;
@@ -120,6 +132,7 @@ struct metadata *import_metadata(struct importer *importer, const struct mlir_op
         metadata.source_end_line = file->end_line > 0 ? file->end_line : file->line;
         metadata.source_end_column = file->end_line > 0 ? file->end_column : file->column;
     }
+    metadata.stack_frame_id = import_stack(importer, behind_names(location));
     bool empty = metadata.op_name == NULL && metadata.op_type == NULL && file == NULL;
     struct metadata *copy = empty ? &nothing : arena_copy(arena, &metadata, sizeof metadata);
     map_put_int(&importer->metadata, pointer_key(location), copy);

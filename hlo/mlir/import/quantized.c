@@ -140,7 +140,11 @@ static struct instruction *dequantize(struct scope *scope, const struct mlir_op 
                                       const struct mlir_quantized *quantized)
 {
     enum type expressed = quantized->expressed->element_type;
-    if (!shape_is_array(from->shape) || !scales_fit(scope, op, from->shape, quantized)) {
+    if (!shape_is_array(from->shape) || !type_is_float(expressed)) {
+        import_fail(scope, op, "%s cannot be dequantized to that type", shape_text(from->shape));
+        return NULL;
+    }
+    if (!scales_fit(scope, op, from->shape, quantized)) {
         return NULL;
     }
     struct instruction *value = from;
@@ -165,6 +169,7 @@ static struct instruction *quantize(struct scope *scope, const struct mlir_op *o
     enum type expressed = quantized->expressed->element_type;
     const struct shape *shape = from->shape;
     if (!shape_is_array(shape) || shape->type != expressed ||
+        !type_is_integer(quantized->storage->element_type) ||
         !scales_fit(scope, op, shape, quantized)) {
         import_fail(scope, op, "%s cannot be quantized to that type", shape_text(shape));
         return NULL;

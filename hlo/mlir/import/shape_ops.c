@@ -43,6 +43,9 @@ static struct instruction *scalar(struct scope *scope, const struct mlir_op *op,
 /* The element type of the result where HLO has one, else s64. */
 static enum type result_type(const struct mlir_op *op)
 {
+    if (op->result_count < 1) {
+        return TYPE_S64;
+    }
     const struct mlir_type *type = op->results[0].type;
     type = type->element != NULL ? type->element : type;
     return type->element_type != TYPE_INVALID && type_is_array(type->element_type)
@@ -468,6 +471,9 @@ bool translate_shape_assuming_yield(struct scope *scope, const struct mlir_op *o
 
 bool translate_tensor_from_elements(struct scope *scope, const struct mlir_op *op)
 {
+    if (op->result_count != 1) {
+        return import_fail(scope, op, "has one result");
+    }
     struct instruction **operands = import_operands(scope, op);
     const struct shape *shape = operands != NULL ? import_result_shape(scope, op, 0, NULL) : NULL;
     if (shape == NULL) {
