@@ -426,8 +426,7 @@ struct clusters *clusters_find(const struct computation *computation, int64_t le
     }
     bool any = false;
     for (int i = 0; i < computation->count; i++) {
-        if (finder.owner[i] == i &&
-            shape_elements(computation->instructions[i]->shape) >= least &&
+        if (finder.owner[i] == i && shape_elements(computation->instructions[i]->shape) >= least &&
             may_be_worthwhile(&finder, i)) {
             clusters->roots[i] = build(&finder, i);
             any = any || clusters->roots[i] != NULL;

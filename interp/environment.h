@@ -1,6 +1,6 @@
-/* The floating point environment of an evaluation: round to nearest, nothing flushed, no traps, long
- * doubles with all their bits. What the caller has is put back afterwards; only its exception flags
- * may have been raised meanwhile. */
+/* The floating point environment of an evaluation: round to nearest, nothing flushed, no traps,
+ * long doubles with all their bits. What the caller has is put back afterwards; only its exception
+ * flags may have been raised meanwhile. */
 #ifndef INTERP_ENVIRONMENT_H
 #define INTERP_ENVIRONMENT_H
 

@@ -222,6 +222,8 @@ static double product_sum_quotient(enum type part, double a, double b, double c,
             exact_decided(part, numerator / (e * e + f * f), EXACT_LIBM_SLACK, &value)) {
             return numerator == 0 ? numerator : value;
         }
+    } else if (exact_complex_guess_quotient(part, a, b, c, d, e, f, &value)) {
+        return value;
     }
     /* Products and sums of f64 fit in 4400 bits; the quotient rounds once. */
     mpfr_t x, y, product, numerator, denominator, quotient;

@@ -47,6 +47,9 @@ int exact_complex_guess(enum exact_function function, enum type part, struct exa
 /* POWER and ATAN2. */
 int exact_complex_guess_binary(enum exact_binary_function function, enum type part,
                                struct exact_parts a, struct exact_parts b, struct exact_parts *out);
+/* (a b + c d) / (e² + f²), e and f not both 0: whether it is proved. It never is for 0. */
+bool exact_complex_guess_quotient(enum type part, double a, double b, double c, double d, double e,
+                                  double f, double *out);
 /* The same in intervals of MPFR numbers (exact_complex_mpfr.c), always proved: the wanted parts. */
 struct exact_parts exact_complex_mpfr(enum exact_function function, enum type part,
                                       struct exact_parts z, int wanted);

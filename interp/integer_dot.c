@@ -16,6 +16,7 @@ struct product {
     bool wide;
     const struct exact_dot_operand *a, *b;
     int64_t depth, column_blocks;
+    int64_t block_rows, block_columns, block_depth; /* no more than there are, or little */
     exact_dot_emit *emit;
     void *emit_context;
     const struct integer_loops *loops;
@@ -38,6 +39,12 @@ static const struct integer_loops *choose_loops(void)
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
+}
+
+/* The least multiple of `unit` that is not less. */
+static int64_t multiple_from(int64_t count, int64_t unit)
+{
+    return (count + unit - 1) / unit * unit;
 }
 
 /* Moves a filled block between the layouts [count][depth] and [depth][count]. */
@@ -73,39 +80,38 @@ static void fill(const struct product *product, const struct exact_dot_operand *
 static void multiply_blocks(void *context, int64_t begin, int64_t end)
 {
     struct product *product = context;
+    const int64_t a_step = product->block_depth, step = product->block_columns;
     size_t lane = product->wide ? 8 : 4;
-    size_t a_size = lane * BLOCK_ROWS * BLOCK_DEPTH;
-    size_t b_size = lane * BLOCK_DEPTH * BLOCK_COLUMNS;
-    size_t c_size = lane * BLOCK_ROWS * BLOCK_COLUMNS;
+    size_t a_size = lane * (size_t)(product->block_rows * a_step);
+    size_t b_size = lane * (size_t)(product->block_depth * step);
+    size_t c_size = lane * (size_t)(product->block_rows * step);
     /* Zeroed: what lies beyond the edges is multiplied too, and never emitted. */
-    char *memory = calloc(1, a_size + 2 * b_size + c_size);
+    char *memory = calloc(1, a_size + b_size + (a_size > b_size ? a_size : b_size) + c_size);
     if (memory == NULL) {
         product->failed = true;
         return;
     }
     void *a = memory, *b = memory + a_size, *spare = memory + a_size + b_size;
-    void *c = memory + a_size + 2 * b_size;
+    void *c = memory + a_size + b_size + (a_size > b_size ? a_size : b_size);
     for (int64_t block = begin; block < end && !poll_stopped(product->poll); block++) {
         int64_t row = block / product->column_blocks * BLOCK_ROWS;
         int64_t column = block % product->column_blocks * BLOCK_COLUMNS;
         int64_t rows = least(BLOCK_ROWS, product->a->vectors - row);
         int64_t columns = least(BLOCK_COLUMNS, product->b->vectors - column);
-        int64_t full_rows = (rows + INTEGER_ROWS - 1) / INTEGER_ROWS * INTEGER_ROWS;
-        int64_t full_columns = (columns + INTEGER_COLUMNS - 1) / INTEGER_COLUMNS * INTEGER_COLUMNS;
+        int64_t full_rows = multiple_from(rows, INTEGER_ROWS);
+        int64_t full_columns = multiple_from(columns, INTEGER_COLUMNS);
         memset(c, 0, c_size);
         for (int64_t k = 0; k < product->depth; k += BLOCK_DEPTH) {
             int64_t depth = least(BLOCK_DEPTH, product->depth - k);
-            fill(product, product->a, row, rows, k, depth, false, a, BLOCK_DEPTH, spare);
-            fill(product, product->b, column, columns, k, depth, true, b, BLOCK_COLUMNS, spare);
+            fill(product, product->a, row, rows, k, depth, false, a, a_step, spare);
+            fill(product, product->b, column, columns, k, depth, true, b, step, spare);
             if (product->wide) {
-                product->loops->wide(a, BLOCK_DEPTH, b, BLOCK_COLUMNS, c, BLOCK_COLUMNS, full_rows,
-                                     full_columns, depth);
+                product->loops->wide(a, a_step, b, step, c, step, full_rows, full_columns, depth);
             } else {
-                product->loops->narrow(a, BLOCK_DEPTH, b, BLOCK_COLUMNS, c, BLOCK_COLUMNS,
-                                       full_rows, full_columns, depth);
+                product->loops->narrow(a, a_step, b, step, c, step, full_rows, full_columns, depth);
             }
         }
-        product->emit(product->emit_context, row, rows, column, columns, c, BLOCK_COLUMNS);
+        product->emit(product->emit_context, row, rows, column, columns, c, step);
     }
     free(memory);
 }
@@ -119,6 +125,9 @@ bool integer_dot(bool wide, const struct exact_dot_operand *a, const struct exac
         .b = b,
         .depth = depth,
         .column_blocks = (b->vectors + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS,
+        .block_rows = multiple_from(least(a->vectors, BLOCK_ROWS), INTEGER_ROWS),
+        .block_columns = multiple_from(least(b->vectors, BLOCK_COLUMNS), INTEGER_COLUMNS),
+        .block_depth = least(depth, BLOCK_DEPTH),
         .emit = emit,
         .emit_context = emit_context,
         .poll = poll_current(),

@@ -105,7 +105,7 @@ bool noise_on_result(const struct instruction *instruction)
     case ROUNDS_CONVERT:
         return convert_rounds(instruction);
     default:
-        if (special_of_call(instruction) != SPECIAL_COUNT) {
+        if (special_is_call(instruction)) {
             return true;
         }
         /* The magnitude and the unit vector of complex numbers are rounded, those of reals not. */
@@ -124,7 +124,7 @@ bool noise_on_any_result(const struct instruction *instruction)
     case OP_CONDITIONAL:
         return false; /* what they hold has been seen */
     case OP_CALL:
-        return special_of_call(instruction) != SPECIAL_COUNT;
+        return special_is_call(instruction);
     default:
         return true;
     }

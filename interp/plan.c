@@ -229,8 +229,8 @@ void plan_find_live(const struct computation *computation, bool *live)
     }
 }
 
-/* The elements from which on clusters are made: any for what may run often; in the entry, which runs
- * once, so many that they take longer than the making. */
+/* The elements from which on clusters are made: any for what may run often; in the entry, which
+ * runs once, so many that they take longer than the making. */
 static int64_t least_elements(const struct computation *computation)
 {
     enum { ENTRY_LEAST = 2 * LANE_STRIP };

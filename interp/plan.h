@@ -65,7 +65,7 @@ struct plan_loop {
 
 struct plans {
     const struct module *module;
-    struct arena arena; /* of plans and their first frames */
+    struct arena arena;        /* of plans and their first frames */
     struct plan **list;        /* by computation id; NULL until needed */
     struct program **programs; /* by computation id; see program_compile */
     struct plan_loop *loops;

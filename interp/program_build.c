@@ -136,7 +136,7 @@ static bool build_instruction(struct program_builder *builder, const struct scop
 {
     const struct instruction *first =
         instruction->operand_count > 0 ? instruction->operands[0] : NULL;
-    const bool special = special_of_call(instruction) != SPECIAL_COUNT;
+    const bool special = special_is_call(instruction);
     switch (special ? OPCODE_COUNT : instruction->opcode) {
     case OP_CONSTANT:
         return build_constant(builder, instruction->literal, values);

@@ -134,11 +134,43 @@ static void run(const struct lane_step *step, void *out, const void *const *in, 
     }
 }
 
+/* A composite of complex numbers that has an opcode. */
+static bool complex_step(const struct instruction *instruction, struct lane_step *step)
+{
+    static const struct {
+        const char *name;
+        enum opcode opcode;
+    } rows[] = {
+#define COMPLEX(name, opcode) {name, OP_##opcode},
+#include "interp/special.def"
+    };
+    const struct shape *shape = instruction->shape;
+    if (instruction->opcode != OP_CALL || !attr_bool(instruction, ATTR_IS_COMPOSITE, false) ||
+        !shape_is_array(shape) || !type_is_complex(shape->type) ||
+        instruction->operand_count != 1 ||
+        !shape_compatible(instruction->operands[0]->shape, shape)) {
+        return false;
+    }
+    const struct bytes *name = attr_frontend(instruction, "composite.name");
+    for (size_t i = 0; name != NULL && i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(rows[i].name, name->data) == 0) {
+            return lane_unary(rows[i].opcode, shape->type, step);
+        }
+    }
+    return false;
+}
+
+bool special_is_call(const struct instruction *instruction)
+{
+    struct lane_step step;
+    return instruction->opcode == OP_CALL && special_call_step(instruction, &step);
+}
+
 bool special_call_step(const struct instruction *instruction, struct lane_step *step)
 {
     const enum special_function function = special_of_call(instruction);
     if (function == SPECIAL_COUNT) {
-        return false;
+        return complex_step(instruction, step);
     }
     const enum type type = instruction->shape->type;
     *step = (struct lane_step){.function = run,

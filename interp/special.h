@@ -33,8 +33,12 @@ enum special_function {
  * and result are arrays of one float type and shape. SPECIAL_COUNT for everything else. */
 enum special_function special_of_call(const struct instruction *instruction);
 
-/* Its step; false if it is no such call. */
+/* The step of a call that is a composite of a special function, or of one of complex numbers that
+ * the table has; false if it is neither. */
 bool special_call_step(const struct instruction *instruction, struct lane_step *step);
+
+/* Is it such a call? */
+bool special_is_call(const struct instruction *instruction);
 
 /* out[i] = function(in[0][i], in[1][i]); values of the type, as doubles. out may be in[k]. */
 void special_apply(enum special_function function, enum type type, const double *const *in,

@@ -478,7 +478,7 @@ static bool build_instruction(struct builder *builder, const struct scope *scope
     }
     case OP_CALL:
     case OP_FUSION: {
-        if (special_of_call(instruction) != SPECIAL_COUNT) {
+        if (special_is_call(instruction)) {
             build_step(builder, scope, instruction, values);
             return true;
         }

@@ -13,6 +13,7 @@ import tempfile
 from distribution import bench_distribution
 from loops import bench_loops
 from memory import bench_memory
+from stablehlo import bench_stablehlo
 
 HERE = pathlib.Path(__file__).resolve().parent
 SHARED = pathlib.Path(os.environ.get("REFEREE_SHARED", HERE.parent.parent.parent / "shared"))
@@ -26,6 +27,8 @@ PROGRAMS = {
     "XLA CPU": ["bench_eval", "cpu:"],
     "XLA interpreter": ("interpreter", "bench_xla_interpreter.py"),
     "StableHLO": ("current", "bench_stablehlo.py"),
+    "StableHLO, MLIR": ("current", "bench_stablehlo_mlir.py"),
+    "golden, checks": ["bench_checks"],
     "XLA interpreter, corpus": ("interpreter", "bench_xla_interpreter_corpus.py"),
     "parser": ["bench_parse"],
     "XLA parser": ("current", "bench_xla_parse.py"),
@@ -218,11 +221,18 @@ def bench_moving(build, report):
     bench_memory(command_of(PROGRAMS["golden"], build), measure, report, print_table)
 
 
+def bench_stablehlo_programs(build, report):
+    golden, checks, peer = (command_of(PROGRAMS[name], build)
+                            for name in ("golden", "golden, checks", "StableHLO, MLIR"))
+    bench_stablehlo(golden, checks, peer, CORPUS / "stablehlo" / "interpret", measure, report,
+                    print_table, text_of)
+
+
 # Seconds of the distribution when all parts are run; what was measured before counts too.
 DISTRIBUTION_BUDGET = 900
 
 PARTS = {"parser": bench_parser, "mlir": bench_mlir, "modules": bench_modules,
-         "models": bench_models, "loops": bench_small_loops, "memory": bench_moving,
+         "models": bench_models, "loops": bench_small_loops, "memory": bench_moving, "stablehlo": bench_stablehlo_programs,
          "distribution": None}
 
 

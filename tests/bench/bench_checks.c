@@ -10,7 +10,7 @@
 #include "interp/interp.h"
 #include "tests/bench/measure.h"
 
-#define PATIENCE 0.05
+#define PATIENCE 0.02
 
 static struct literal *evaluate(const struct module *module, struct error *err)
 {

@@ -1,6 +1,7 @@
 # Peer: StableHLO's reference interpreter on MLIR. Runs on `peers current`. Called with files it
-# prints what peer.py says; with --parts FILE… a list of seconds for each file, one for each part
-# between "// -----" lines, null for one that it cannot evaluate.
+# prints what peer.py says. With --serve it reads lines "FIRST FILE" from standard input and answers
+# for each part of the file between "// -----" lines, from number FIRST on, with a line of the seconds
+# of its fastest evaluation, null for one that it cannot evaluate; then "end".
 import json
 import re
 import sys
@@ -13,7 +14,7 @@ from jaxlib.mlir.dialects import stablehlo
 
 import peer
 
-PATIENCE = 0.05
+PATIENCE = 0.02
 context = make_ir_context()
 
 
@@ -67,12 +68,22 @@ def is_empty(part):
     return all(not line.strip() or line.strip().startswith("//") for line in part.split("\n"))
 
 
-if len(sys.argv) > 1 and sys.argv[1] == "--parts":
-    results = {}
-    for path in sys.argv[2:]:
+# One separator is commented out once more; the functions on its two sides are evaluated one by one
+# all the same.
+SEPARATOR = re.compile(r"(?m)^\s*(?:// )?// -----.*$")
+
+
+def serve():
+    for line in sys.stdin:
+        first, path = line.rstrip("\n").split(" ", 1)
         with open(path, encoding="utf-8") as file:
-            parts = re.split(r"(?m)^\s*// -----.*$", file.read())
-        results[path] = [part_time(part) for part in parts if not is_empty(part)]
-    print(json.dumps(results))
+            parts = [part for part in SEPARATOR.split(file.read()) if not is_empty(part)]
+        for part in parts[int(first):]:
+            print(json.dumps(part_time(part)), flush=True)
+        print('"end"', flush=True)
+
+
+if sys.argv[1:] == ["--serve"]:
+    serve()
 else:
     peer.run_peer(prepare)

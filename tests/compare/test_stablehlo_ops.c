@@ -301,11 +301,155 @@ START_TEST(every_check_holds)
 }
 END_TEST
 
+/* --- where the specification says other than XLA does, or XLA nothing --- */
+
+/* Of every device its number: 10 · replica + partition. */
+#define NUMBER                                                                                    \
+    "%r = stablehlo.replica_id : tensor<ui32>\n%p = stablehlo.partition_id : tensor<ui32>\n"      \
+    "%ten = stablehlo.constant dense<10> : tensor<ui32>\n"                                        \
+    "%m = stablehlo.multiply %r, %ten : tensor<ui32>\n%s = stablehlo.add %m, %p : tensor<ui32>\n" \
+    "%n = stablehlo.reshape %s : (tensor<ui32>) -> tensor<1xui32>\n"
+#define ADD(type)                                                                         \
+    "({\n^bb0(%x: tensor<" type ">, %y: tensor<" type ">):\n%z = stablehlo.add %x, %y : " \
+    "tensor<" type ">\nstablehlo.return %z : tensor<" type ">\n})"
+
+static const char *const programs[] = {
+    /* For each partition all replicas. */
+    "func.func @f() -> tensor<6xui32> {\n" NUMBER
+    "%0 = \"stablehlo.all_gather\"(%n) {all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> "
+    ": tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>} : "
+    "(tensor<1xui32>) -> tensor<6xui32>\nreturn %0 : tensor<6xui32>\n}\n"
+    "func.func @main() {\n%0:6 = \"interpreter.run_parallel\"() {programs = [[@f, @f, @f], "
+    "[@f, @f, @f]]} : () -> (tensor<6xui32>, tensor<6xui32>, tensor<6xui32>, tensor<6xui32>, "
+    "tensor<6xui32>, tensor<6xui32>)\n"
+    "check.expect_eq_const %0#0, dense<[0, 10, 1, 11, 2, 12]> : tensor<6xui32>\n"
+    "check.expect_eq_const %0#5, dense<[0, 10, 1, 11, 2, 12]> : tensor<6xui32>\nreturn\n}\n",
+
+    /* Part p · 2 + r of 4 times [0, 1, 2, 3] goes to replica r, partition p. */
+    "func.func @f() -> tensor<1xi32> {\n%a = stablehlo.iota dim = 0 : tensor<4xi32>\n"
+    "%0 = \"stablehlo.reduce_scatter\"(%a) " ADD(
+        "i32") " {scatter_dimension = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, "
+               "channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>} : "
+               "(tensor<4xi32>) -> "
+               "tensor<1xi32>\nreturn %0 : tensor<1xi32>\n}\n"
+               "func.func @main() {\n%0:4 = \"interpreter.run_parallel\"() {programs = [[@f, @f], "
+               "[@f, @f]]} "
+               ": () -> (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>)\n"
+               "check.expect_eq_const %0#0, dense<0> : tensor<1xi32>\n"
+               "check.expect_eq_const %0#1, dense<8> : tensor<1xi32>\n"
+               "check.expect_eq_const %0#2, dense<4> : tensor<1xi32>\n"
+               "check.expect_eq_const %0#3, dense<12> : tensor<1xi32>\nreturn\n}\n",
+
+    /* The root is the second of its group: of [[3, 0], [1, 2]] devices 0 and 2. */
+    "func.func @f() -> tensor<1xui32> {\n" NUMBER
+    "%root = stablehlo.constant dense<[1]> : tensor<1xi32>\n"
+    "%0 = \"stablehlo.collective_reduce\"(%n, %root) " ADD(
+        "ui32") " {replica_groups = dense<[[3, 0], [1, 2]]> : tensor<2x2xi64>, channel_handle = "
+                "#stablehlo.channel_handle<handle = 1, type = 0>, use_global_device_ids, "
+                "has_dynamic_root} : "
+                "(tensor<1xui32>, tensor<1xi32>) -> tensor<1xui32>\nreturn %0 : tensor<1xui32>\n}\n"
+                "func.func @main() {\n%0:4 = \"interpreter.run_parallel\"() {programs = [[@f, @f], "
+                "[@f, @f]]} "
+                ": () -> (tensor<1xui32>, tensor<1xui32>, tensor<1xui32>, tensor<1xui32>)\n"
+                "check.expect_eq_const %0#0, dense<11> : tensor<1xui32>\n"
+                "check.expect_eq_const %0#1, dense<0> : tensor<1xui32>\n"
+                "check.expect_eq_const %0#2, dense<11> : tensor<1xui32>\n"
+                "check.expect_eq_const %0#3, dense<0> : tensor<1xui32>\nreturn\n}\n",
+
+    /* Replicas and partitions: the third member is replica 0 of partition 1. */
+    "func.func @f() -> tensor<1xui32> {\n" NUMBER
+    "%root = stablehlo.constant dense<[2]> : tensor<1xi32>\n"
+    "%0 = \"stablehlo.collective_reduce\"(%n, %root) " ADD(
+        "ui32") " {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = "
+                "#stablehlo.channel_handle<handle = 1, type = 0>, has_dynamic_root} : "
+                "(tensor<1xui32>, "
+                "tensor<1xi32>) -> tensor<1xui32>\nreturn %0 : tensor<1xui32>\n}\n"
+                "func.func @main() {\n%0:4 = \"interpreter.run_parallel\"() {programs = [[@f, @f], "
+                "[@f, @f]]} "
+                ": () -> (tensor<1xui32>, tensor<1xui32>, tensor<1xui32>, tensor<1xui32>)\n"
+                "check.expect_eq_const %0#0, dense<0> : tensor<1xui32>\n"
+                "check.expect_eq_const %0#1, dense<22> : tensor<1xui32>\n"
+                "check.expect_eq_const %0#2, dense<0> : tensor<1xui32>\n"
+                "check.expect_eq_const %0#3, dense<0> : tensor<1xui32>\nreturn\n}\n",
+
+    /* Windows of three at −1, 2, 3, 120: two, three, two and no elements are inside. */
+    "func.func @main() {\n%a = stablehlo.constant dense<0> : tensor<5xi32>\n"
+    "%b = stablehlo.constant dense<[-1, 1, 2, 100]> : tensor<4xi8>\n"
+    "%one = stablehlo.constant dense<[0, 1, 1, 20]> : tensor<4xi8>\n"
+    "%i = stablehlo.add %b, %one : tensor<4xi8>\n"
+    "%u = stablehlo.constant dense<[[1, 2, 3], [10, 20, 30], [100, 200, 300], [7, 7, 7]]> : "
+    "tensor<4x3xi32>\n"
+    "%0 = \"stablehlo.scatter\"(%a, %i, %u) " ADD(
+        "i32") " {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], "
+               "scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<5xi32>, "
+               "tensor<4xi8>, "
+               "tensor<4x3xi32>) -> tensor<5xi32>\n"
+               "check.expect_eq_const %0, dense<[2, 3, 10, 120, 230]> : tensor<5xi32>\nreturn\n}\n",
+
+    /* 1 + 2^-7 is a bf16; the sum of three is none, but an f32. */
+    "func.func @main() {\n%a = stablehlo.constant dense<[1.0078125, 1.0078125, 1.0078125]> : "
+    "tensor<3xbf16>\n%b = stablehlo.constant dense<0.0> : tensor<bf16>\n"
+    "%0 = \"stablehlo.reduce\"(%a, %b) " ADD(
+        "f32") " {dimensions = array<i64: 0>} : (tensor<3xbf16>, tensor<bf16>) -> tensor<f32>\n"
+               "check.expect_eq_const %0, dense<3.0234375> : tensor<f32>\nreturn\n}\n",
+
+    /* The trace, and the diagonal with its signs. */
+    "func.func @main() {\n%a = stablehlo.constant dense<[[-0.0, 1.0], [2.0, 3.0]]> : "
+    "tensor<2x2xf32>\n"
+    "%0 = stablehlo.unary_einsum %a, config = \"ii->\" : (tensor<2x2xf32>) -> tensor<f32>\n"
+    "%1 = stablehlo.unary_einsum %a, config = \"ii->i\" : (tensor<2x2xf32>) -> tensor<2xf32>\n"
+    "%2 = stablehlo.bitcast_convert %1 : (tensor<2xf32>) -> tensor<2xi32>\n"
+    "%3 = stablehlo.einsum %a, %a, config = \"ij,kj->ki\" : (tensor<2x2xf32>, tensor<2x2xf32>) -> "
+    "tensor<2x2xf32>\n"
+    "check.expect_eq_const %0, dense<3.0> : tensor<f32>\n"
+    "check.expect_eq_const %2, dense<[-2147483648, 1077936128]> : tensor<2xi32>\n"
+    "check.expect_eq_const %3, dense<[[1.0, 3.0], [3.0, 13.0]]> : tensor<2x2xf32>\nreturn\n}\n",
+
+    /* An asynchronous slice; each of two operands is spread by itself. */
+    "func.func @f() -> (tensor<2xui32>, tensor<2xui32>) {\n" NUMBER
+    "%a = stablehlo.concatenate %n, %n, dim = 0 : (tensor<1xui32>, tensor<1xui32>) -> "
+    "tensor<2xui32>\n%i = stablehlo.iota dim = 0 : tensor<2xui32>\n"
+    "%b = stablehlo.add %a, %i : tensor<2xui32>\n"
+    "%0:2 = \"stablehlo.all_to_all\"(%b, %a) {split_dimension = 0 : i64, concat_dimension = 0 : "
+    "i64, split_count = 2 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : "
+    "(tensor<2xui32>, tensor<2xui32>) -> (tensor<2xui32>, tensor<2xui32>)\n"
+    "return %0#0, %0#1 : tensor<2xui32>, tensor<2xui32>\n}\n"
+    "func.func @main() {\n%0:4 = \"interpreter.run_parallel\"() {programs = [[@f], [@f]]} : () -> "
+    "(tensor<2xui32>, tensor<2xui32>, tensor<2xui32>, tensor<2xui32>)\n"
+    "check.expect_eq_const %0#0, dense<[0, 10]> : tensor<2xui32>\n"
+    "check.expect_eq_const %0#1, dense<[0, 10]> : tensor<2xui32>\n"
+    "check.expect_eq_const %0#2, dense<[1, 11]> : tensor<2xui32>\n"
+    "check.expect_eq_const %0#3, dense<[0, 10]> : tensor<2xui32>\n"
+    "%t = \"stablehlo.async_start\"(%0#2) ({\n^bb0(%x: tensor<2xui32>):\n"
+    "%1 = stablehlo.slice %x [1:2] : (tensor<2xui32>) -> tensor<1xui32>\n"
+    "stablehlo.return %1 : tensor<1xui32>\n}) : (tensor<2xui32>) -> "
+    "!stablehlo.future<tensor<1xui32>>\n"
+    "%d = \"stablehlo.async_done\"(%t) : (!stablehlo.future<tensor<1xui32>>) -> tensor<1xui32>\n"
+    "check.expect_eq_const %d, dense<11> : tensor<1xui32>\nreturn\n}\n",
+};
+enum { PROGRAMS = sizeof programs / sizeof *programs };
+
+START_TEST(the_specification_holds)
+{
+    struct checks checks = {0};
+    struct error err = {0};
+    struct mlir_file *file = mlir_parse(programs[_i], strlen(programs[_i]), "program", 1, &err);
+    ck_assert_msg(file != NULL, "%d:%d: %s\n%s", err.line, err.column, err.message, programs[_i]);
+    ck_assert_int_eq(run_module(file, &checks), 1);
+    ck_assert_msg(checks.failed == 0, "%s\n%s", programs[_i],
+                  checks.pictures != NULL ? checks.pictures->data : "");
+    ck_assert_int_gt(checks.passed, 0);
+    checks_finish(&checks);
+    mlir_file_destroy(file);
+}
+END_TEST
+
 int main(void)
 {
     TCase *cases = tcase_create("stablehlo_ops");
     tcase_set_timeout(cases, 60);
     tcase_add_loop_test(cases, every_check_holds, 0, FILES);
+    tcase_add_loop_test(cases, the_specification_holds, 0, PROGRAMS);
     Suite *suite = suite_create("stablehlo_ops");
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

@@ -252,6 +252,53 @@ START_TEST(test_decompositions)
 }
 END_TEST
 
+/* Of complex numbers the composite is the function, exact in each part (test_elementwise_complex
+ * holds the opcodes against MPFR); its computation is near. */
+START_TEST(test_complex)
+{
+    static const char *const names[] = {"acos", "acosh", "asin", "asinh", "atanh", "cosh", "sinh"};
+    enum { COUNT = 500 };
+    const int64_t size = COUNT;
+    struct error err = {0};
+    struct literal *argument = literal_create(shape_array(TYPE_C128, 1, &size), &err);
+    struct rng rng;
+    rng_init(&rng, 4);
+    for (int i = 0; i < COUNT; i++) {
+        literal_set_complex(argument, i, 8 * rng_uniform(&rng) - 4, 8 * rng_uniform(&rng) - 4);
+    }
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        char text[400], direct[400];
+        snprintf(text, sizeof text,
+                 "func.func @main(%%a: tensor<500xcomplex<f64>>) -> tensor<500xcomplex<f64>> {\n"
+                 "  %%0 = chlo.%s %%a : tensor<500xcomplex<f64>> -> tensor<500xcomplex<f64>>\n"
+                 "  return %%0 : tensor<500xcomplex<f64>>\n}\n",
+                 names[k]);
+        snprintf(direct, sizeof direct,
+                 "HloModule m ENTRY e { a = c128[500] parameter(0) ROOT r = c128[500] %s(a) }",
+                 names[k]);
+        struct module *module = import_text(text, NULL, 0, &err), *opcode = read_module(direct);
+        ck_assert_msg(module != NULL, "%s", err.message);
+        struct literal *composite = interp_evaluate(module, &argument, 1, NULL, &err);
+        struct literal *exact = interp_evaluate(opcode, &argument, 1, NULL, &err);
+        forget_composites(module);
+        struct literal *near = interp_evaluate(module, &argument, 1, NULL, &err);
+        ck_assert_msg(composite != NULL && exact != NULL && near != NULL, "%s", err.message);
+        ck_assert_msg(literal_equal(composite, exact), "chlo.%s", names[k]);
+        const double *wanted = literal_data(exact), *got = literal_data(near);
+        for (int i = 0; i < 2 * COUNT; i++) {
+            ck_assert_msg(fabs(got[i] - wanted[i]) <= fabs(wanted[i]) * 0x1p-48,
+                          "chlo.%s: %a, not %a", names[k], got[i], wanted[i]);
+        }
+        literal_release(composite);
+        literal_release(exact);
+        literal_release(near);
+        module_destroy(module);
+        module_destroy(opcode);
+    }
+    literal_release(argument);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("mlir_chlo");
@@ -262,6 +309,7 @@ int main(void)
     tcase_add_test(cases, test_broadcast);
     tcase_add_test(cases, test_others);
     tcase_add_test(cases, test_decompositions);
+    tcase_add_test(cases, test_complex);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -4,7 +4,7 @@
  * derivatives of MPFR's digamma as quotients of differences. And which calls are composites. */
 #include "hlo/base/rng.h"
 #include "hlo/floats.h"
-#include "interp/special.h"
+#include "interp/special_internal.h"
 #include "tests/interp/evaluate_text.h"
 #include "tests/interp/exact_reference.h"
 
@@ -297,6 +297,48 @@ START_TEST(test_polygamma)
 }
 END_TEST
 
+/* --- guesses --- */
+
+/* What long doubles decide, MPFR decides alike; and they decide nearly all of f32. */
+START_TEST(test_guesses)
+{
+    static const struct {
+        enum special_function function;
+        double low, high;
+    } rows[] = {{SPECIAL_BESSEL_I1E, -40, 40}, {SPECIAL_BESSEL_I1E, 20, 2000},
+                {SPECIAL_DIGAMMA, 0, 3},       {SPECIAL_DIGAMMA, -12, 40},
+                {SPECIAL_ERF_INV, -1, 1},      {SPECIAL_ERF_INV, 0.999, 1},
+                {SPECIAL_LGAMMA, 0, 3},        {SPECIAL_LGAMMA, -12, 40}};
+    enum { COUNT = 700 };
+    struct rng rng;
+    rng_init(&rng, 16);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (int k = 0; k < FORMATS; k++) {
+            const enum type type = formats[k]->type;
+            int decided = 0, asked = 0;
+            for (int n = 0; n < COUNT; n++) {
+                double x = rows[i].low + (rows[i].high - rows[i].low) * rng_uniform(&rng);
+                x = float_round(type, n % 5 == 0 ? x * 0x1p-9 : x);
+                if (x == floor(x)) { /* poles, zeros and ends are limits */
+                    continue;
+                }
+                double guess;
+                asked++;
+                if (special_guess(rows[i].function, type, x, &guess)) {
+                    const double want = special_mpfr(rows[i].function, type, x, 0);
+                    REQUIRE(memcmp(&guess, &want, sizeof want) == 0,
+                            "function %d of %a: guessed %a, it is %a", (int)rows[i].function, x,
+                            guess, want);
+                    decided++;
+                }
+            }
+            ck_assert_msg(type == TYPE_F64 ? decided > asked / 4 : decided > asked * 98 / 100,
+                          "function %d: %d of %d", (int)rows[i].function, decided, asked);
+        }
+    }
+}
+END_TEST
+
 /* --- limits --- */
 
 START_TEST(test_limits)
@@ -420,6 +462,7 @@ int main(void)
     tcase_add_test(cases, test_gamma);
     tcase_add_test(cases, test_zeta);
     tcase_add_test(cases, test_polygamma);
+    tcase_add_test(cases, test_guesses);
     tcase_add_test(cases, test_limits);
     tcase_add_test(cases, test_calls);
     suite_add_tcase(suite, cases);

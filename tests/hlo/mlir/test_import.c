@@ -447,6 +447,64 @@ START_TEST(test_metadata)
 }
 END_TEST
 
+/* JAX's locations of two operations in a function that is called at two places, one of them in
+ * another function; expected: what XLA's own translation makes of such (the frames of stacks,
+ * outermost first, each once). */
+START_TEST(test_frames)
+{
+    struct module *module =
+        import_good("#main = loc(\"<module>\"(\"a.py\":7:4))\n"
+                    "#f = loc(callsite(\"f\"(\"a.py\":5:2) at #main))\n"
+                    "func.func @main(%x: tensor<2xi32>) -> tensor<2xi32> {\n"
+                    "  %0 = stablehlo.negate %x : tensor<2xi32> "
+                    "loc(\"jit(f)/neg\"(callsite(\"g\"(\"b.py\":1:9) at "
+                    "#f)))\n"
+                    "  %1 = stablehlo.not %0 : tensor<2xi32> "
+                    "loc(\"jit(f)/not\"(callsite(\"g\"(\"b.py\":2:9) at "
+                    "#f)))\n"
+                    "  %2 = stablehlo.abs %1 : tensor<2xi32> loc(\"jit(f)/abs\"(#main))\n"
+                    "  return %2 : tensor<2xi32>\n}",
+                    NULL);
+    struct module *expected =
+        read_hlo("HloModule main\n\n"
+                 "FileNames\n1 \"a.py\"\n2 \"b.py\"\n\n"
+                 "FunctionNames\n1 \"<module>\"\n2 \"f\"\n3 \"g\"\n\n"
+                 "FileLocations\n"
+                 "1 {file_name_id=1 function_name_id=1 line=7 end_line=7 column=4 end_column=4}\n"
+                 "2 {file_name_id=1 function_name_id=2 line=5 end_line=5 column=2 end_column=2}\n"
+                 "3 {file_name_id=2 function_name_id=3 line=1 end_line=1 column=9 end_column=9}\n"
+                 "4 {file_name_id=2 function_name_id=3 line=2 end_line=2 column=9 end_column=9}\n\n"
+                 "StackFrames\n"
+                 "1 {file_location_id=1 parent_frame_id=1}\n"
+                 "2 {file_location_id=2 parent_frame_id=2}\n"
+                 "3 {file_location_id=3 parent_frame_id=3}\n"
+                 "4 {file_location_id=4 parent_frame_id=3}\n\n"
+                 "ENTRY e {\n  ROOT x = s32[2] parameter(0)\n}\n");
+    const struct frame_tables *made = &module->frames, *wanted = &expected->frames;
+    ck_assert_int_eq(made->file_name_count, wanted->file_name_count);
+    ck_assert_int_eq(made->function_name_count, wanted->function_name_count);
+    ck_assert_int_eq(made->location_count, wanted->location_count);
+    ck_assert_int_eq(made->frame_count, wanted->frame_count);
+    for (int i = 0; i < wanted->file_name_count; i++) {
+        ck_assert_str_eq(made->file_names[i], wanted->file_names[i]);
+    }
+    for (int i = 0; i < wanted->function_name_count; i++) {
+        ck_assert_str_eq(made->function_names[i], wanted->function_names[i]);
+    }
+    ck_assert_mem_eq(made->locations, wanted->locations,
+                     (size_t)wanted->location_count * sizeof *wanted->locations);
+    ck_assert_mem_eq(made->frames, wanted->frames,
+                     (size_t)wanted->frame_count * sizeof *wanted->frames);
+    const struct instruction *at = module->entry->root;
+    static const int ids[] = {1, 4, 3};
+    for (int i = 0; i < 3; i++, at = at->operands[0]) {
+        ck_assert_int_eq(attr_get(at, ATTR_METADATA)->metadata->stack_frame_id, ids[i]);
+    }
+    module_destroy(module);
+    module_destroy(expected);
+}
+END_TEST
+
 /* --- checks --- */
 
 static const char checked[] =
@@ -513,6 +571,7 @@ int main(void)
     tcase_add_test(tests, test_binary_sharding);
     tcase_add_test(tests, test_layout_mode);
     tcase_add_test(tests, test_metadata);
+    tcase_add_test(tests, test_frames);
     tcase_add_test(tests, test_checks_kept);
     tcase_add_test(tests, test_checks_dropped);
     SRunner *runner = srunner_create(suite);
