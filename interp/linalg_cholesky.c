@@ -15,8 +15,9 @@
  * |X̂| / (1 − φ), φ = 4 (n + 8) 2^-53 √n |X̂|, with |X̂|² bounded by inverse_square. A rounding test
  * with this bound decides nearly all elements of f32 matrices whose scaled condition number is
  * below 10^10 or so; where one stays open, or a pivot comes out not positive, linalg_exact.c
- * computes what is open, and what that depends on, with as many bits as it takes. Elements whose products all are zero (the
- * zeros of banded and block matrices that do not fill up) are exactly zero.
+ * computes what is open, and what that depends on, with as many bits as it takes. Elements whose
+ * products all are zero (the zeros of banded and block matrices that do not fill up) are exactly
+ * zero.
  *
  * One triangle is read (and the real parts of the diagonal); the other is zero in the result, as in
  * XLA's expander. A matrix that is not positive definite, or has an infinity or NaN, gives NaN

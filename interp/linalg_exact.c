@@ -24,9 +24,9 @@
  * cholesky eliminates without roots, A = C D⁻¹ C*, so that dyadic numbers stay exact where they
  * can: L(i, j) = c(i, j) / √c(j, j). c(i, j) depends on rows 0 to j and i of A alone, up to column
  * j. So of a matrix that is known to be positive definite, the rows up to the last column with an
- * open element are eliminated, and below them those rows that have one, each as far as its last:
- * for one open element anywhere that is a tenth of the work on average. Whether any other matrix is
- * positive definite takes all pivots. */
+ * open element are eliminated, and below them those rows that have one, each as far as its last: a
+ * tenth of the work for one element anywhere, but nearly all of it for one in the last columns.
+ * Whether any other matrix is positive definite takes all pivots. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -292,7 +292,8 @@ struct literal *eval_triangular_solve(struct evaluation *evaluation,
         triangular.re = memory;
         triangular.im = memory + area;
         triangular.zeros = memory + area * (triangular.complex ? 2 : 1);
-        for (; triangular.matrix < matrices && !poll_stopped(triangular.poll); triangular.matrix++) {
+        for (; triangular.matrix < matrices && !poll_stopped(triangular.poll);
+             triangular.matrix++) {
             load_matrix(&triangular);
             pool_for(triangular.columns, 1 + 65536 / (n * n + 1), solve_columns, &triangular);
         }

@@ -20,6 +20,24 @@
 
 /* --- arena --- */
 
+START_TEST(test_arena_in)
+{
+    _Alignas(16) char memory[256];
+    memset(memory, 1, sizeof memory);
+    struct arena arena;
+    arena_init_in(&arena, memory, sizeof memory);
+    char *first = arena_alloc(&arena, 100), *second = arena_alloc(&arena, 100);
+    ck_assert_ptr_eq(first, memory);
+    ck_assert_ptr_eq(second, memory + 112);
+    char *outside = arena_alloc(&arena, 100); /* no room */
+    ck_assert(outside < memory || outside >= memory + sizeof memory);
+    for (int i = 0; i < 100; i++) {
+        ck_assert_int_eq(first[i] | second[i] | outside[i], 0);
+    }
+    arena_finish(&arena);
+}
+END_TEST
+
 START_TEST(test_arena)
 {
     struct arena arena;
@@ -401,6 +419,7 @@ int main(void)
     Suite *suite = suite_create("base");
     TCase *plain = tcase_create("plain"), *files = tcase_create("files");
     tcase_add_test(plain, test_arena);
+    tcase_add_test(plain, test_arena_in);
     tcase_add_test(plain, test_grow);
     tcase_add_test(plain, test_map);
     tcase_add_test(plain, test_text);

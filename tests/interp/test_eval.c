@@ -1,5 +1,10 @@
 /* Data movement: examples of the StableHLO specification, and random instances against each op's
  * definition, element by element. */
+#include <fenv.h>
+#ifdef __x86_64__
+#include <xmmintrin.h>
+#endif
+
 #include "hlo/base/pool.h"
 #include "hlo/base/rng.h"
 #include "tests/interp/evaluate_text.h"
@@ -553,6 +558,38 @@ START_TEST(test_marks)
 }
 END_TEST
 
+/* --- whose environment? --- */
+
+/* 1 + 2^-30 to nearest, and half of the least normal number, by its bits. */
+static void check_rounding(void)
+{
+    check_op("add(p0, p1)", "f32[]", "f32[] 1", "f32[] 9.31322574615478515625e-10", NULL,
+             "f32[] 1");
+    check_evaluates("HloModule m\nENTRY e {\n  b = s32[] parameter(0)\n"
+                    "  x = f32[] bitcast-convert(b)\n  h = f32[] parameter(1)\n"
+                    "  y = f32[] multiply(x, h)\n  ROOT r = s32[] bitcast-convert(y)\n}\n",
+                    "s32[] 8388608", "f32[] 0.5", NULL, NULL, "s32[] 4194304");
+}
+
+START_TEST(test_environment)
+{
+    static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        fesetround(modes[i]);
+        check_rounding();
+        ck_assert_int_eq(fegetround(), modes[i]);
+    }
+    fesetround(FE_TONEAREST);
+#ifdef __x86_64__
+    const unsigned flushing = _mm_getcsr() | 0x8040; /* results and operands */
+    _mm_setcsr(flushing);
+    check_rounding();
+    ck_assert_uint_eq(_mm_getcsr() & 0x8040, 0x8040);
+    _mm_setcsr(flushing & ~0x8040u);
+#endif
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("eval");
@@ -566,6 +603,7 @@ int main(void)
     tcase_add_test(tests, test_dynamic_sizes);
     tcase_add_test(tests, test_definitions);
     tcase_add_test(tests, test_marks);
+    tcase_add_test(tests, test_environment);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
