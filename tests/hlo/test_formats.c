@@ -45,7 +45,7 @@ START_TEST(test_unknown_formats)
         {"\x7f"
          "ELF\1\2\3\4",
          8, "no HloModuleProto"},
-        {"ML\xefR\0\0\1", 7, "no HloModuleProto"},
+        {"ML\xefS\0\0\1", 7, "no HloModuleProto"},
         {"\n\3abc", 5, NULL}, /* printable: an HLO text that does not parse */
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -63,6 +63,34 @@ START_TEST(test_unknown_formats)
     struct error err = {0};
     ck_assert(!module_load(fixture_path("array_f32.npy"), &file, &err));
     ck_assert_str_eq(err.message, "this is no module but .npy");
+}
+END_TEST
+
+/* MLIR is told by its first bytes, and what is wrong with it said by its reader. */
+START_TEST(test_mlir_formats)
+{
+    static const struct {
+        const char *data;
+        size_t size;
+        enum format format;
+        const char *message; /* NULL: it is read */
+    } files[] = {
+        {"ML\xefR\0\0\1", 7, FORMAT_MLIR_BYTECODE, ""},
+        {"func.func @main() {\n  return\n}\n", 31, FORMAT_MLIR, NULL},
+        {"module {\n", 9, FORMAT_MLIR, ""},
+        {"HloModule m\n\nENTRY e {\n  ROOT c = s32[] constant(1)\n}\n", 54, FORMAT_TEXT, NULL},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct loaded_file file;
+        struct error err = {0};
+        ck_assert_msg(module_load_memory("x", files[i].data, files[i].size, &file, &err), "%s",
+                      err.message);
+        ck_assert_int_eq(file.format, files[i].format);
+        ck_assert_int_eq(file.count, 1);
+        ck_assert_int_eq(file.modules[0].module == NULL, files[i].message != NULL);
+        ck_assert_int_eq(file.modules[0].error != NULL, files[i].message != NULL);
+        loaded_file_finish(&file);
+    }
 }
 END_TEST
 
@@ -346,6 +374,7 @@ int main(void)
     TCase *files = tcase_create("files");
     tcase_add_test(files, test_format_of_fixtures);
     tcase_add_test(files, test_unknown_formats);
+    tcase_add_test(files, test_mlir_formats);
     tcase_add_test(files, test_broken_proto_says_where);
     tcase_add_test(files, test_whole_text_first);
     tcase_add_test(files, test_parts);
