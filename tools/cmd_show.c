@@ -36,6 +36,28 @@ static void show_ops(void)
            OPCODE_COUNT, evaluated);
 }
 
+static void show_mlir(void)
+{
+    static const struct {
+        const char *name, *form, *import;
+        enum opcode opcode; /* OPCODE_COUNT: none, or several */
+    } rows[] = {
+#define OP_COUNT OPCODE_COUNT
+#define MLIR_OP(id, name, form, import, opcode) {name, #form, #import, OP_##opcode},
+#include "hlo/mlir/ops.def"
+#undef OP_COUNT
+    };
+    int count = sizeof rows / sizeof *rows, translated = 0;
+    printf("%-36s %-26s %-26s %s\n", "op", "short form", "translated by", "to");
+    for (int i = 0; i < count; i++) {
+        printf("%-36s %-26s %-26s %s\n", rows[i].name, rows[i].form, rows[i].import,
+               rows[i].opcode != OPCODE_COUNT ? opcode_text(rows[i].opcode) : "");
+        translated += strcmp(rows[i].import, "unsupported") != 0;
+    }
+    printf("\n%d ops of MLIR are known, %d of them translated to HLO by themselves.\n", count,
+           translated);
+}
+
 static void show_types(void)
 {
     static const char *const kinds[] = {"", "pred", "signed", "unsigned", "float", "complex"};
@@ -180,6 +202,7 @@ int command_show(int argc, char **argv)
         const char *name;
         void (*show)(void);
     } topics[] = {{"ops", show_ops},
+                  {"mlir", show_mlir},
                   {"types", show_types},
                   {"backends", show_backends},
                   {"tolerances", show_tolerances},
@@ -197,8 +220,9 @@ int command_show(int argc, char **argv)
     if (help || words.count == 0) {
         fprintf(help ? stdout : stderr,
                 "usage: referee show "
-                "ops|types|backends|tolerances|coverage|custom-calls|MODULE|LITERAL\n\n"
+                "ops|mlir|types|backends|tolerances|coverage|custom-calls|MODULE|LITERAL\n\n"
                 "  ops         all opcodes: operands, shape rule, golden evaluator, attributes\n"
+                "  mlir        all ops of MLIR that are known: short form, what makes HLO of them\n"
                 "  types       all primitive types with their ranges\n"
                 "  backends    the backend schemes, the fetched plugin, the profiles\n"
                 "  tolerances  how results are compared, and the bounds by operation and type\n"

@@ -128,7 +128,8 @@ int command_verify(int argc, char **argv)
     if (options.help || paths.count == 0) {
         fprintf(options.help ? stdout : stderr,
                 "usage: referee verify MODULE… [--round-trip]\n\n"
-                "Reads modules (HLO text, HloModuleProto, HloProto, HloSnapshot; told by content; "
+                "Reads modules (HLO text, HloModuleProto, HloProto, HloSnapshot, StableHLO; told "
+                "by content; "
                 "files of\nseveral modules split at \"// -----\" lines; folders) and checks them "
                 "by XLA's rules. All\nfindings are listed with file, line and column.\n\n");
         if (options.help) {

@@ -126,6 +126,7 @@ head -c 200 "$suite/branches.mlirbc" >cut.mlirbc
 check 'bytecode cut short' 2 'cut.mlirbc' "$referee" eval cut.mlirbc
 check 'verify' 0 'modules ok, 0 with findings' "$referee" verify "$suite"
 check 'show' 0 'HloModule' "$referee" show "$suite/branches.mlirbc"
+check 'the table of ops' 0 '^[0-9]+ ops of MLIR are known' "$referee" show mlir
 check 'bytecode as text' 0 '' "$referee" convert "$suite/branches.mlirbc" -o text.mlir
 check 'the text' 0 '"func.func"' cat text.mlir
 
