@@ -110,6 +110,9 @@ static bool order_by_keys(struct worker *worker, int64_t base, int64_t *order)
         items = sorted;
     }
     for (int64_t i = 0; i < n; i++) {
+        if (i % LANE_STRIP == 0 && is_stopped(i)) {
+            return false;
+        }
         order[i] = items[i].index;
         worker->tied[i] = i > 0 && !worker->direct;
         for (int key = 0; key < job->key_count && worker->tied[i]; key++) {
@@ -206,7 +209,8 @@ static void mark_tied_run(struct job *job, int64_t base, const int64_t *order, i
 static void mark_ties(struct worker *worker, int64_t base, const int64_t *order)
 {
     struct job *job = worker->job;
-    for (int64_t first = 0; first < job->n;) {
+    int64_t runs = 0;
+    for (int64_t first = 0; first < job->n && (++runs % 65536 != 0 || !poll_now());) {
         int64_t last = first + 1;
         while (last < job->n && worker->tied[last]) {
             last++;

@@ -11,6 +11,7 @@ enum {
     DIGIT = 8,       /* bits of a digit */
     LONG_DIGIT = 11, /* where keys are long and there are many */
     LONG = 1 << 15,
+    BETWEEN = 1 << 16, /* questions whether to stop */
 };
 
 /* --- few --- */
@@ -86,13 +87,13 @@ static struct sort_item *sort_wide(struct sort_item *items, struct sort_item *ot
         for (int64_t i = 0; i < count; i++) {
             places[items[i].key >> shift & mask]++;
         }
-        if (poll_now()) {
-            return NULL;
-        }
         if (!make_places(places, digit, count)) {
             continue;
         }
         for (int64_t i = 0; i < count; i++) {
+            if (i % BETWEEN == BETWEEN - 1 && poll_now()) {
+                return NULL;
+            }
             other[places[items[i].key >> shift & mask]++] = items[i];
         }
         struct sort_item *swap = items;
@@ -113,13 +114,13 @@ static uint64_t *sort_words(uint64_t *words, uint64_t *other, int64_t count, int
         for (int64_t i = 0; i < count; i++) {
             places[words[i] >> shift & mask]++;
         }
-        if (poll_now()) {
-            return NULL;
-        }
         if (!make_places(places, digit, count)) {
             continue;
         }
         for (int64_t i = 0; i < count; i++) {
+            if (i % BETWEEN == BETWEEN - 1 && poll_now()) {
+                return NULL;
+            }
             other[places[words[i] >> shift & mask]++] = words[i];
         }
         uint64_t *swap = words;
