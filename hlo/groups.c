@@ -144,8 +144,8 @@ static bool expand_mesh(const struct groups *groups, struct id_list *list)
     struct mesh_cut cut;
     int64_t count = 1, size = 1;
     for (int a = 0; a < mesh->axis_count; a++) {
-        if (mesh->axes[a].size <= 0 ||
-            __builtin_mul_overflow(count, mesh->axes[a].size, &count) || count > IDS_MOST) {
+        if (mesh->axes[a].size <= 0 || __builtin_mul_overflow(count, mesh->axes[a].size, &count) ||
+            count > IDS_MOST) {
             return false;
         }
     }
