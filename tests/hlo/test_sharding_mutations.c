@@ -29,8 +29,8 @@ static const char *const shardings[] = {
 };
 static const char *const shardy[] = {
     "#sdy.sharding<@mesh, [{\"a\"}, {}]>",
-    "#sdy.sharding_per_value<[<@mesh, [{\"b\", ?}, {}]>, <@mesh, [{\"a\"}, {}p1], "
-    "replicated={\"b\"}>]>",
+    ("#sdy.sharding_per_value<[<@mesh, [{\"b\", ?}, {}]>, <@mesh, [{\"a\"}, {}p1], "
+     "replicated={\"b\"}>]>"),
     "#sdy.sharding<@other_mesh, [{\"x\":(2)2}, {?}]>",
     "#sdy.sharding<mesh<[\"q\"=2, \"r\"=3]>, [{\"q\"}, {\"r\"}], unreduced={}>",
     "#sdy.sharding<@one, []>",

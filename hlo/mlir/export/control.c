@@ -1,12 +1,44 @@
 /* HLO → StableHLO: calls, loops, branches, custom calls, feeds. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "hlo/mlir/export/export.h"
+
+/* A composite: its attributes are a dictionary in the syntax of MLIR, which HLO keeps as text. */
+static bool export_composite(struct export_scope *scope, const struct instruction *instruction,
+                             const char *function)
+{
+    const struct bytes *name = attr_frontend(instruction, "composite.name");
+    const struct bytes *attributes = attr_frontend(instruction, "composite.attributes");
+    const struct bytes *version = attr_frontend(instruction, "composite.version");
+    struct mlir_op *op = export_plain(scope, instruction, "composite", 0);
+    if (op == NULL) {
+        return false;
+    }
+    struct mlir_file *file = scope->exporter->file;
+    mlir_set(file, &op->attrs, "name", mlir_attr_string(file, name->data, name->size));
+    mlir_set(file, &op->attrs, "decomposition", mlir_attr_symbol(file, function, strlen(function)));
+    if (attributes != NULL && attributes->size > 0) {
+        struct mlir_attr *value = mlir_attr_string(file, attributes->data, attributes->size);
+        value->kind = MLIR_ATTR_OTHER;
+        mlir_set(file, &op->attrs, "composite_attributes", value);
+    }
+    if (version != NULL) {
+        mlir_set(file, &op->attrs, "version",
+                 mlir_attr_int(file, strtoll(version->data, NULL, 10),
+                               mlir_integer(file, 32, MLIR_SIGNLESS)));
+    }
+    return true;
+}
 
 /* call, fusion: StableHLO has no fusions; a computation is a function. A composite stays one. */
 bool export_call(struct export_scope *scope, const struct instruction *instruction)
 {
     const char *name = export_function_name(scope, instruction->called[0]);
+    if (name != NULL && attr_bool(instruction, ATTR_IS_COMPOSITE, false) &&
+        attr_frontend(instruction, "composite.name") != NULL) {
+        return export_composite(scope, instruction, name);
+    }
     struct mlir_op *op = name != NULL ? export_plain(scope, instruction, "func.call", 0) : NULL;
     if (op != NULL) {
         struct mlir_file *file = scope->exporter->file;

@@ -51,6 +51,10 @@ const struct mlir_type *export_type(struct export_scope *scope,
         export_refuse(scope, instruction, "of type %s", shape_text(shape));
         return NULL;
     }
+    if (shape->type == TYPE_S1 || shape->type == TYPE_U1) {
+        export_refuse(scope, instruction, "an integer of one bit: %s", shape_text(shape));
+        return NULL;
+    }
     if (shape_is_dynamic(shape)) {
         export_refuse(scope, instruction, "with sizes of the run time: %s", shape_text(shape));
         return NULL;
