@@ -248,6 +248,7 @@ static int run(int argc, char **argv, struct run_options *o, struct words *words
     }
     if (!set_tolerance(words, o) || !set_profile(words, o) || !set_devices(words, o) ||
         !set_via(words, o) || !expand_paths(&paths, &files)) {
+        string_list_finish(&paths);
         return EXIT_USAGE;
     }
     struct backend_flag *flags = flags_make(&words->flags);

@@ -256,10 +256,9 @@ static bool compare_attrs(struct comparison *comparison, const struct mlir_op *a
 {
     int i = 0, j = 0;
     while (i < a->attrs.count || j < b->attrs.count) {
-        const struct mlir_named *left = &a->attrs.entries[i], *right = &b->attrs.entries[j];
-        int order = i == a->attrs.count   ? 1
-                    : j == b->attrs.count ? -1
-                                          : strcmp(left->key, right->key);
+        const struct mlir_named *left = i < a->attrs.count ? &a->attrs.entries[i] : NULL;
+        const struct mlir_named *right = j < b->attrs.count ? &b->attrs.entries[j] : NULL;
+        int order = left == NULL ? 1 : right == NULL ? -1 : strcmp(left->key, right->key);
         if (order != 0) {
             const struct mlir_named *one = order < 0 ? left : right;
             if (!is_default(a->opcode, one)) {

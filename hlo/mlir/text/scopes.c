@@ -496,7 +496,9 @@ void reader_block_end(struct reader *reader)
 {
     struct reader_scopes *scopes = reader->scopes;
     struct frame *frame = current(reader);
-    mlir_block_set_ops(reader->file, frame->block, (int)(scopes->op_count - frame->ops),
-                       scopes->ops + frame->ops);
+    int count = (int)(scopes->op_count - frame->ops);
+    if (count > 0) {
+        mlir_block_set_ops(reader->file, frame->block, count, scopes->ops + frame->ops);
+    }
     scopes->op_count = frame->ops;
 }
