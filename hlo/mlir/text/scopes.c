@@ -214,8 +214,10 @@ bool reader_scope_leave(struct reader *reader, struct mlir_region *region)
         return false;
     }
     region->count = (int)(scopes->block_count - frame->blocks);
-    region->blocks = arena_copy(&reader->file->arena, scopes->blocks + frame->blocks,
-                                (size_t)region->count * sizeof *region->blocks);
+    if (region->count > 0) {
+        region->blocks = arena_copy(&reader->file->arena, scopes->blocks + frame->blocks,
+                                    (size_t)region->count * sizeof *region->blocks);
+    }
     for (int i = 0; i < region->count; i++) {
         region->blocks[i]->region = region;
     }
