@@ -1,8 +1,10 @@
 /* HLO → StableHLO: making attributes. */
 #include <string.h>
 
+#include "hlo/base/text.h"
 #include "hlo/literal.h"
 #include "hlo/mlir/export/export.h"
+#include "hlo/text/text_format.h"
 
 static const struct mlir_type *i64(struct export_scope *scope)
 {
@@ -58,6 +60,37 @@ void export_set_string(struct export_scope *scope, struct mlir_op *op, const cha
     mlir_set(file, &op->attrs, key, mlir_attr_string(file, text, strlen(text)));
 }
 
+struct mlir_attr *export_strings(struct mlir_file *file, const struct string_map *map)
+{
+    struct mlir_attr *attr = mlir_attr_new(file, MLIR_ATTR_DICTIONARY);
+    for (int i = 0; i < map->count; i++) {
+        const struct string_entry *entry = &map->entries[i];
+        const char *key = mlir_intern(file, entry->key.data, entry->key.size);
+        mlir_set(file, &attr->dictionary, key,
+                 mlir_attr_string(file, entry->value.data, entry->value.size));
+    }
+    return attr;
+}
+
+struct mlir_attr *export_sharding(struct mlir_file *file, const struct sharding *sharding)
+{
+    struct text text;
+    text_init(&text);
+    text_print_sharding(sharding, &text);
+    struct mlir_attr *attr = mlir_attr_string(file, text.data, text.size);
+    text_finish(&text);
+    return attr;
+}
+
+void export_set_sizes(struct export_scope *scope, struct mlir_op *op, const char *key, int count,
+                      const int64_t *values)
+{
+    struct mlir_file *file = scope->exporter->file;
+    struct mlir_attr *attr = mlir_attr_ints(file, count, values);
+    attr->type = mlir_integer(file, 32, MLIR_SIGNLESS);
+    mlir_set(file, &op->attrs, key, attr);
+}
+
 struct mlir_attr *export_set_parameters(struct export_scope *scope, struct mlir_op *op,
                                         const char *key, const char *mnemonic)
 {
@@ -79,7 +112,7 @@ void export_set_channel(struct export_scope *scope, struct mlir_op *op, int64_t 
     mlir_set(file, &channel->dialect.parameters, "type", mlir_attr_int(file, type, i64(scope)));
 }
 
-void export_set_precision(struct export_scope *scope, struct mlir_op *op,
+void export_set_precision(struct export_scope *scope, struct mlir_op *op, const char *dialect,
                           const struct instruction *instruction)
 {
     static const char *const words[] = {[PRECISION_DEFAULT] = "DEFAULT",
@@ -96,8 +129,7 @@ void export_set_precision(struct export_scope *scope, struct mlir_op *op,
     list->array.elements = arena_array(&file->arena, 2, sizeof(struct mlir_attr *));
     for (int i = 0; i < 2; i++) {
         const char *word = words[precision->precisions.values[i]];
-        list->array.elements[i] =
-            mlir_attr_word(file, "stablehlo", "precision", word, strlen(word));
+        list->array.elements[i] = mlir_attr_word(file, dialect, "precision", word, strlen(word));
     }
     mlir_set(file, &op->attrs, "precision_config", list);
 }

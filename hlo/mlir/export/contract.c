@@ -88,8 +88,32 @@ bool export_dot(struct export_scope *scope, const struct instruction *instructio
              attr_ints(instruction, ATTR_LHS_CONTRACTING_DIMS));
     set_list(scope, dot, "rhs_contracting_dimensions",
              attr_ints(instruction, ATTR_RHS_CONTRACTING_DIMS));
-    export_set_precision(scope, op, instruction);
+    export_set_precision(scope, op, "stablehlo", instruction);
     return set_algorithm(scope, op, instruction);
+}
+
+bool export_ragged_dot(struct export_scope *scope, const struct instruction *instruction)
+{
+    if (attr_int(instruction, ATTR_ALGORITHM, 0) != 0) {
+        return export_refuse(scope, instruction, "with an algorithm");
+    }
+    struct mlir_op *op = export_plain(scope, instruction, "chlo.ragged_dot", 0);
+    if (op == NULL) {
+        return false;
+    }
+    struct mlir_attr *dot =
+        export_set_parameters(scope, op, "ragged_dot_dimension_numbers", "ragged_dot");
+    dot->dialect.dialect = mlir_intern(scope->exporter->file, "chlo", 4);
+    set_list(scope, dot, "lhs_batching_dimensions", attr_ints(instruction, ATTR_LHS_BATCH_DIMS));
+    set_list(scope, dot, "rhs_batching_dimensions", attr_ints(instruction, ATTR_RHS_BATCH_DIMS));
+    set_list(scope, dot, "lhs_contracting_dimensions",
+             attr_ints(instruction, ATTR_LHS_CONTRACTING_DIMS));
+    set_list(scope, dot, "rhs_contracting_dimensions",
+             attr_ints(instruction, ATTR_RHS_CONTRACTING_DIMS));
+    set_list(scope, dot, "lhs_ragged_dimensions", attr_ints(instruction, ATTR_LHS_RAGGED_DIMS));
+    set_list(scope, dot, "rhs_group_dimensions", attr_ints(instruction, ATTR_RHS_GROUP_DIMS));
+    export_set_precision(scope, op, "chlo", instruction);
+    return true;
 }
 
 /* --- convolution --- */
@@ -110,6 +134,30 @@ static void set_labels(struct export_scope *scope, struct mlir_op *op,
     set_list(scope, conv, "output_spatial_dimensions", (struct ints){rank, labels->output_spatial});
 }
 
+/* HLO lets the operands' types differ. Of StableHLO's they must not: truth values become numbers.
+ */
+static bool match_types(struct export_scope *scope, const struct instruction *instruction,
+                        struct leaves operands)
+{
+    const struct shape *const shapes[] = {instruction->operands[0]->shape,
+                                          instruction->operands[1]->shape};
+    if (shapes[0]->type == shapes[1]->type) {
+        return true;
+    }
+    if (shapes[0]->type != TYPE_PRED && shapes[1]->type != TYPE_PRED) {
+        return export_refuse(scope, instruction, "of %s and %s", type_text(shapes[0]->type),
+                             type_text(shapes[1]->type));
+    }
+    int changed = shapes[0]->type == TYPE_PRED ? 0 : 1;
+    const struct shape *from = shapes[changed];
+    const struct mlir_type *type =
+        mlir_tensor(scope->exporter->file, shapes[1 - changed]->type, from->rank, from->dimensions);
+    struct leaves one = {1, &operands.values[changed]};
+    struct mlir_op *convert = export_op(scope, instruction, "convert", one, 1, &type, 0);
+    operands.values[changed] = &convert->results[0];
+    return true;
+}
+
 bool export_convolution(struct export_scope *scope, const struct instruction *instruction)
 {
     const struct attr *labels = attr_get(instruction, ATTR_DIM_LABELS);
@@ -119,10 +167,13 @@ bool export_convolution(struct export_scope *scope, const struct instruction *in
         instruction->operand_count != 2 || attr_int(instruction, ATTR_ALGORITHM, 0) != 0) {
         return export_refuse(scope, instruction, "with these dimension labels or operands");
     }
-    struct mlir_op *op = export_plain(scope, instruction, "convolution", 0);
-    if (op == NULL) {
+    const struct mlir_type *type = export_type(scope, instruction, instruction->shape);
+    struct leaves operands = export_operands(scope, instruction);
+    if (type == NULL || !match_types(scope, instruction, operands)) {
         return false;
     }
+    struct mlir_op *op = export_op(scope, instruction, "convolution", operands, 1, &type, 0);
+    export_bind(scope, instruction, op);
     int64_t strides[SHAPE_MAX_RANK], base[SHAPE_MAX_RANK], dilation[SHAPE_MAX_RANK];
     int64_t padding[2 * SHAPE_MAX_RANK], reversal[SHAPE_MAX_RANK];
     for (int i = 0; i < window.rank; i++) {
@@ -147,7 +198,7 @@ bool export_convolution(struct export_scope *scope, const struct instruction *in
                    attr_int(instruction, ATTR_FEATURE_GROUP_COUNT, 1));
     export_set_int(scope, op, "batch_group_count",
                    attr_int(instruction, ATTR_BATCH_GROUP_COUNT, 1));
-    export_set_precision(scope, op, instruction);
+    export_set_precision(scope, op, "stablehlo", instruction);
     return true;
 }
 

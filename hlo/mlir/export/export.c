@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hlo/base/text.h"
-#include "hlo/text/text_format.h"
-
 enum { DEPTH_MOST = 200 };
 
 /* --- the table --- */
@@ -125,15 +122,18 @@ static void op_list_add(struct op_list *list, struct mlir_op *op)
     list->ops[list->count++] = op;
 }
 
-static void set_sharding(struct export_scope *scope, struct mlir_op *op,
-                         const struct sharding *sharding)
+/* Attributes that any op may have. */
+static void set_discardable(struct mlir_file *file, struct mlir_op *op,
+                            const struct instruction *instruction)
 {
+    const struct attr *sharding = attr_get(instruction, ATTR_SHARDING);
+    const struct attr *frontend = attr_get(instruction, ATTR_FRONTEND_ATTRIBUTES);
     if (sharding != NULL) {
-        struct text text;
-        text_init(&text);
-        text_print_sharding(sharding, &text);
-        export_set_string(scope, op, "mhlo.sharding", text.data);
-        text_finish(&text);
+        mlir_set(file, &op->attrs, "mhlo.sharding", export_sharding(file, sharding->sharding));
+    }
+    if (frontend != NULL && frontend->string_map.count > 0) {
+        mlir_set(file, &op->attrs, "mhlo.frontend_attributes",
+                 export_strings(file, &frontend->string_map));
     }
 }
 
@@ -151,18 +151,16 @@ struct mlir_op *export_op(struct export_scope *scope, const struct instruction *
     for (int i = 0; i < result_count; i++) {
         op->results[i].type = types[i];
     }
-    const struct attr *sharding = attr_get(instruction, ATTR_SHARDING);
-    set_sharding(scope, op, sharding != NULL ? sharding->sharding : NULL);
+    set_discardable(scope->exporter->file, op, instruction);
     op_list_add(&scope->ops, op);
     return op;
 }
 
-struct mlir_op *export_plain(struct export_scope *scope, const struct instruction *instruction,
-                             const char *name, int region_count)
+struct mlir_op *export_shaped(struct export_scope *scope, const struct instruction *instruction,
+                              const struct shape *shape, const char *name, int region_count)
 {
     int count;
-    const struct mlir_type **types =
-        export_leaf_types(scope, instruction, instruction->shape, &count);
+    const struct mlir_type **types = export_leaf_types(scope, instruction, shape, &count);
     if (types == NULL) {
         return NULL;
     }
@@ -170,6 +168,12 @@ struct mlir_op *export_plain(struct export_scope *scope, const struct instructio
                                    count, types, region_count);
     export_bind(scope, instruction, op);
     return op;
+}
+
+struct mlir_op *export_plain(struct export_scope *scope, const struct instruction *instruction,
+                             const char *name, int region_count)
+{
+    return export_shaped(scope, instruction, instruction->shape, name, region_count);
 }
 
 /* --- computations --- */
@@ -287,39 +291,6 @@ static void set_type(struct exporter *exporter, struct mlir_op *function)
     mlir_set(file, &function->attrs, "function_type", type);
 }
 
-/* Shardings of the entry's parameters. */
-static void set_argument_attrs(struct export_scope *scope, struct mlir_op *function)
-{
-    struct mlir_file *file = scope->exporter->file;
-    const struct computation *entry = scope->computation;
-    int total = function->regions[0].blocks[0]->argument_count;
-    bool any = false;
-    struct mlir_attr *list = mlir_attr_new(file, MLIR_ATTR_ARRAY);
-    list->array.count = total;
-    list->array.elements = arena_array(&file->arena, (size_t)total + 1, sizeof(struct mlir_attr *));
-    for (int i = 0; i < total; i++) {
-        list->array.elements[i] = mlir_attr_new(file, MLIR_ATTR_DICTIONARY);
-    }
-    int next = 0;
-    for (int i = 0; i < entry->parameter_count; i++) {
-        const struct instruction *parameter = entry->parameters[i];
-        const struct attr *sharding = attr_get(parameter, ATTR_SHARDING);
-        if (sharding != NULL && shape_is_array(parameter->shape)) {
-            struct text text;
-            text_init(&text);
-            text_print_sharding(sharding->sharding, &text);
-            mlir_set(file, &list->array.elements[next]->dictionary, "mhlo.sharding",
-                     mlir_attr_string(file, text.data, text.size));
-            text_finish(&text);
-            any = true;
-        }
-        next += shape_leaves(parameter->shape);
-    }
-    if (any) {
-        mlir_set(file, &function->attrs, "arg_attrs", list);
-    }
-}
-
 static struct mlir_op *make_function(struct exporter *exporter,
                                      const struct computation *computation, const char *name,
                                      const char *visibility)
@@ -373,10 +344,13 @@ struct mlir_file *mlir_export(const struct module *module, struct error *err)
              mlir_attr_string(file, module->name, strlen(module->name)));
     mlir_set(file, &top->attrs, "mhlo.num_partitions", i32(file, module->config.partition_count));
     mlir_set(file, &top->attrs, "mhlo.num_replicas", i32(file, module->config.replica_count));
+    if (module->config.frontend_attributes.count > 0) {
+        mlir_set(file, &top->attrs, "mhlo.frontend_attributes",
+                 export_strings(file, &module->config.frontend_attributes));
+    }
     struct mlir_op *entry = make_function(&exporter, module->entry, "main", "public");
     if (entry != NULL) {
-        struct export_scope scope = {.exporter = &exporter, .computation = module->entry};
-        set_argument_attrs(&scope, entry);
+        export_entry_attributes(&exporter, entry);
         struct mlir_block *block = mlir_block_add(file, &top->regions[0], 0);
         mlir_block_set_ops(file, block, (int)exporter.functions.count, exporter.functions.ops);
     }

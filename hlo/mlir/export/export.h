@@ -68,6 +68,15 @@ struct mlir_op *export_op(struct export_scope *scope, const struct instruction *
  * NULL on errors. */
 struct mlir_op *export_plain(struct export_scope *scope, const struct instruction *instruction,
                              const char *name, int region_count);
+/* The same with the leaves of another shape as results. */
+struct mlir_op *export_shaped(struct export_scope *scope, const struct instruction *instruction,
+                              const struct shape *shape, const char *name, int region_count);
+/* What waits for an instruction that only starts something: the one use of it, an instruction of
+ * opcode `done` (async-update passed through). NULL and an error if it is used in any other way, or
+ * if send, recv, infeed or outfeed stand between them: then to do all of it at the start could wait
+ * forever. `alone`: neither may anything else stand there that devices wait for each other in. */
+const struct instruction *export_done(struct export_scope *scope, const struct instruction *start,
+                                      enum opcode done, bool alone);
 /* Results of an op as the value of an instruction. */
 void export_bind(struct export_scope *scope, const struct instruction *instruction,
                  struct mlir_op *op);
@@ -79,6 +88,10 @@ bool export_branch(struct export_scope *scope, struct mlir_op *op, int region,
                    const struct computation *computation, const struct leaves *arguments);
 /* The name of the function that a computation is, made if need be. NULL on errors. */
 const char *export_function_name(struct export_scope *scope, const struct computation *computation);
+
+/* What the entry says of its arguments and results: shardings, frontend attributes, memory that is
+ * shared or given away. */
+void export_entry_attributes(struct exporter *exporter, struct mlir_op *function);
 
 /* --- attributes --- */
 
@@ -93,14 +106,20 @@ void export_set_word(struct export_scope *scope, struct mlir_op *op, const char 
                      const char *mnemonic, const char *word);
 void export_set_string(struct export_scope *scope, struct mlir_op *op, const char *key,
                        const char *text);
+/* {key = "text", …} */
+struct mlir_attr *export_strings(struct mlir_file *file, const struct string_map *map);
+struct mlir_attr *export_sharding(struct mlir_file *file, const struct sharding *sharding);
+/* array<i32: …> */
+void export_set_sizes(struct export_scope *scope, struct mlir_op *op, const char *key, int count,
+                      const int64_t *values);
 /* #stablehlo.<mnemonic><…>, to be filled by mlir_set. */
 struct mlir_attr *export_set_parameters(struct export_scope *scope, struct mlir_op *op,
                                         const char *key, const char *mnemonic);
 /* #stablehlo.channel_handle<handle, type>. */
 void export_set_channel(struct export_scope *scope, struct mlir_op *op, int64_t handle,
                         int64_t type);
-/* precision_config, where the instruction has one. */
-void export_set_precision(struct export_scope *scope, struct mlir_op *op,
+/* precision_config of that dialect's words, where the instruction has one. */
+void export_set_precision(struct export_scope *scope, struct mlir_op *op, const char *dialect,
                           const struct instruction *instruction);
 /* DENSE of a literal; NULL for a type that StableHLO has not. */
 struct mlir_attr *export_dense(struct export_scope *scope, const struct instruction *instruction,

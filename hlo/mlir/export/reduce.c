@@ -77,6 +77,27 @@ bool export_sort(struct export_scope *scope, const struct instruction *instructi
     return op != NULL;
 }
 
+/* Inputs, then carries, as operands and as results; chlo counts both. */
+bool export_scan(struct export_scope *scope, const struct instruction *instruction)
+{
+    struct mlir_op *op = with_region(scope, instruction, "chlo.scan");
+    if (op == NULL) {
+        return false;
+    }
+    int64_t carries = attr_int(instruction, ATTR_NUM_CARRIES, 0);
+    const int64_t operands[] = {op->operand_count - carries, carries};
+    const int64_t results[] = {op->result_count - carries, carries};
+    export_set_sizes(scope, op, "operandSegmentSizes", 2, operands);
+    export_set_sizes(scope, op, "resultSegmentSizes", 2, results);
+    export_set_int(scope, op, "dimension", attr_ints(instruction, ATTR_DIMENSIONS).values[0]);
+    export_set_bool(scope, op, "is_reverse", attr_bool(instruction, ATTR_IS_REVERSE, false));
+    if (attr_get(instruction, ATTR_IS_ASSOCIATIVE) != NULL) {
+        export_set_bool(scope, op, "is_associative",
+                        attr_bool(instruction, ATTR_IS_ASSOCIATIVE, false));
+    }
+    return true;
+}
+
 /* Parameters of a struct attribute that are lists of an instruction's. */
 struct list_row {
     const char *key;
