@@ -10,6 +10,7 @@
 #include "hlo/base/text.h"
 #include "hlo/floats.h"
 #include "hlo/literal.h"
+#include "hlo/mlir/ir.h"
 #include "hlo/module.h"
 #include "hlo/text/text_format.h"
 #include "interp/custom_call.h"
@@ -39,23 +40,21 @@ static void show_ops(void)
 static void show_mlir(void)
 {
     static const struct {
-        const char *name, *form, *import;
-        enum opcode opcode; /* OPCODE_COUNT: none, or several */
-    } rows[] = {
-#define OP_COUNT OPCODE_COUNT
-#define MLIR_OP(id, name, form, import, opcode) {name, #form, #import, OP_##opcode},
+        const char *form, *import;
+    } rows[MLIR_OP_COUNT] = {
+#define MLIR_OP(id, name, form, import, opcode) [MLIR_OP_##id] = {#form, #import},
 #include "hlo/mlir/ops.def"
-#undef OP_COUNT
     };
-    int count = sizeof rows / sizeof *rows, translated = 0;
+    int translated = 0;
     printf("%-36s %-26s %-26s %s\n", "op", "short form", "translated by", "to");
-    for (int i = 0; i < count; i++) {
-        printf("%-36s %-26s %-26s %s\n", rows[i].name, rows[i].form, rows[i].import,
-               rows[i].opcode != OPCODE_COUNT ? opcode_text(rows[i].opcode) : "");
-        translated += strcmp(rows[i].import, "unsupported") != 0;
+    for (enum mlir_opcode op = MLIR_OP_UNKNOWN + 1; op < MLIR_OP_COUNT; op++) {
+        enum opcode opcode = mlir_opcode_hlo(op);
+        printf("%-36s %-26s %-26s %s\n", mlir_opcode_name(op), rows[op].form, rows[op].import,
+               opcode != OPCODE_COUNT ? opcode_text(opcode) : "");
+        translated += strcmp(rows[op].import, "unsupported") != 0;
     }
-    printf("\n%d ops of MLIR are known, %d of them translated to HLO by themselves.\n", count,
-           translated);
+    printf("\n%d ops of MLIR are known, %d of them translated to HLO by themselves.\n",
+           MLIR_OP_COUNT - 1, translated);
 }
 
 static void show_types(void)

@@ -93,37 +93,13 @@ static bool all_ints(const struct mlir_attr *attr, int64_t number)
     return true;
 }
 
-static bool is_empty(const struct mlir_attr *attr)
-{
-    switch (attr->kind) {
-    case MLIR_ATTR_STRING:
-        return attr->string.size == 0;
-    case MLIR_ATTR_ARRAY:
-        return attr->array.count == 0;
-    case MLIR_ATTR_DICTIONARY:
-        return attr->dictionary.count == 0;
-    case MLIR_ATTR_INTS:
-        return attr->ints.count == 0;
-    case MLIR_ATTR_DENSE:
-        return attr->dense.count == 0;
-    default:
-        return false;
-    }
-}
-
-static bool is_word(const struct mlir_attr *attr, const char *word)
-{
-    return attr->kind == MLIR_ATTR_DIALECT && attr->dialect.word != NULL &&
-           strcmp(attr->dialect.word, word) == 0;
-}
-
 static bool all_words(const struct mlir_attr *attr, const char *word)
 {
     if (attr->kind != MLIR_ATTR_ARRAY) {
         return false;
     }
     for (int i = 0; i < attr->array.count; i++) {
-        if (!is_word(attr->array.elements[i], word)) {
+        if (!mlir_attr_is_word(attr->array.elements[i], NULL, word)) {
             return false;
         }
     }
@@ -150,7 +126,7 @@ static bool is_default_accuracy(const struct mlir_attr *attr)
         return false;
     }
     const struct mlir_attr *mode = mlir_get(&attr->dialect.parameters, "mode");
-    return mode != NULL && is_word(mode, "DEFAULT");
+    return mode != NULL && mlir_attr_is_word(mode, NULL, "DEFAULT");
 }
 
 static bool is_no_channel(const struct mlir_attr *attr)
@@ -181,11 +157,11 @@ static bool is_default(enum mlir_opcode opcode, const struct mlir_named *entry)
         case DEFAULT_INTS:
             return all_ints(attr, defaults[i].number);
         case DEFAULT_EMPTY:
-            return is_empty(attr);
+            return mlir_attr_is_empty(attr);
         case DEFAULT_EMPTIES:
             return all_empty(attr);
         case DEFAULT_WORD:
-            return is_word(attr, defaults[i].word);
+            return mlir_attr_is_word(attr, NULL, defaults[i].word);
         case DEFAULT_WORDS:
             return all_words(attr, defaults[i].word);
         case DEFAULT_MODE:

@@ -52,6 +52,17 @@ const char *mlir_opcode_name(enum mlir_opcode opcode)
     return opcode == MLIR_OP_UNKNOWN ? "" : op_names[opcode].name;
 }
 
+enum opcode mlir_opcode_hlo(enum mlir_opcode opcode)
+{
+    enum { OP_COUNT = OPCODE_COUNT };
+    static const int opcodes[MLIR_OP_COUNT] = {
+        [MLIR_OP_UNKNOWN] = OPCODE_COUNT,
+#define MLIR_OP(id, name, form, import, opcode) [MLIR_OP_##id] = OP_##opcode,
+#include "hlo/mlir/ops.def"
+    };
+    return (enum opcode)opcodes[opcode];
+}
+
 /* --- life --- */
 
 struct mlir_file *mlir_file_create(const char *name)

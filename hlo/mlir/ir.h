@@ -23,6 +23,7 @@
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
 #include "hlo/base/map.h"
+#include "hlo/opcode.h"
 #include "hlo/types.h"
 
 /* Ops that have a row in ops.def; the others are MLIR_OP_UNKNOWN and known by name only. */
@@ -250,6 +251,8 @@ const char *mlir_intern(struct mlir_file *file, const char *text, size_t size);
  */
 enum mlir_opcode mlir_opcode_of(const char *name, size_t size);
 const char *mlir_opcode_name(enum mlir_opcode opcode);
+/* The HLO opcode that it becomes, by ops.def; OPCODE_COUNT: none, or several. */
+enum opcode mlir_opcode_hlo(enum mlir_opcode opcode);
 
 const struct mlir_type *mlir_integer(struct mlir_file *file, int width, enum mlir_sign sign);
 const struct mlir_type *mlir_index(struct mlir_file *file);
@@ -310,6 +313,10 @@ int64_t mlir_type_elements(const struct mlir_type *type); /* −1 with dynamic d
 bool mlir_type_is_static(const struct mlir_type *type);
 /* Equal values, types included. */
 bool mlir_attr_equal(const struct mlir_attr *a, const struct mlir_attr *b);
+/* A string, list, dictionary or dense elements of nothing; false for other kinds. */
+bool mlir_attr_is_empty(const struct mlir_attr *attr);
+/* #dialect<mnemonic word> of any dialect; mnemonic NULL: of any. */
+bool mlir_attr_is_word(const struct mlir_attr *attr, const char *mnemonic, const char *word);
 /* The op of the symbol table of `module` whose sym_name is that; NULL when there is none. */
 struct mlir_op *mlir_find_symbol(const struct mlir_op *module, const char *name);
 /* Integers of INTS, of a DENSE of integers, or of an ARRAY of INT; false for other attributes. */

@@ -295,3 +295,28 @@ bool mlir_attr_as_ints(struct mlir_file *file, const struct mlir_attr *attr, str
     *ints = (struct ints){(int)count, values};
     return true;
 }
+
+bool mlir_attr_is_empty(const struct mlir_attr *attr)
+{
+    switch (attr->kind) {
+    case MLIR_ATTR_STRING:
+        return attr->string.size == 0;
+    case MLIR_ATTR_ARRAY:
+        return attr->array.count == 0;
+    case MLIR_ATTR_DICTIONARY:
+        return attr->dictionary.count == 0;
+    case MLIR_ATTR_INTS:
+        return attr->ints.count == 0;
+    case MLIR_ATTR_DENSE:
+        return attr->dense.count == 0;
+    default:
+        return false;
+    }
+}
+
+bool mlir_attr_is_word(const struct mlir_attr *attr, const char *mnemonic, const char *word)
+{
+    return attr->kind == MLIR_ATTR_DIALECT && attr->dialect.word != NULL &&
+           (mnemonic == NULL || strcmp(attr->dialect.mnemonic, mnemonic) == 0) &&
+           strcmp(attr->dialect.word, word) == 0;
+}

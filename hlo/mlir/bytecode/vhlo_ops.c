@@ -70,18 +70,7 @@ static bool is_original(const struct vhlo_upgrade *upgrade, const struct mlir_at
 static bool is_empty(const struct vhlo_upgrade *upgrade, const struct mlir_attr *attr)
 {
     (void)upgrade;
-    switch (attr->kind) {
-    case MLIR_ATTR_STRING:
-        return attr->string.size == 0;
-    case MLIR_ATTR_ARRAY:
-        return attr->array.count == 0;
-    case MLIR_ATTR_DICTIONARY:
-        return attr->dictionary.count == 0;
-    case MLIR_ATTR_DENSE:
-        return attr->dense.count == 0;
-    default:
-        return false;
-    }
+    return mlir_attr_is_empty(attr);
 }
 
 /* Layouts of operands and results are there together, or not at all. */
@@ -122,16 +111,10 @@ static bool is_ones(const struct vhlo_upgrade *upgrade, const struct mlir_attr *
     return all_are(upgrade, attr, 1);
 }
 
-static bool is_word(const struct mlir_attr *attr, const char *mnemonic, const char *word)
-{
-    return attr->kind == MLIR_ATTR_DIALECT && attr->dialect.word != NULL &&
-           strcmp(attr->dialect.mnemonic, mnemonic) == 0 && strcmp(attr->dialect.word, word) == 0;
-}
-
 static bool is_no_type(const struct vhlo_upgrade *upgrade, const struct mlir_attr *attr)
 {
     (void)upgrade;
-    return is_word(attr, "comparison_type", "NOTYPE");
+    return mlir_attr_is_word(attr, "comparison_type", "NOTYPE");
 }
 
 static bool is_default_precision(const struct vhlo_upgrade *upgrade, const struct mlir_attr *attr)
@@ -141,7 +124,7 @@ static bool is_default_precision(const struct vhlo_upgrade *upgrade, const struc
         return false;
     }
     for (int i = 0; i < attr->array.count; i++) {
-        if (!is_word(attr->array.elements[i], "precision", "DEFAULT")) {
+        if (!mlir_attr_is_word(attr->array.elements[i], "precision", "DEFAULT")) {
             return false;
         }
     }
@@ -161,7 +144,7 @@ static bool is_default_accuracy(const struct vhlo_upgrade *upgrade, const struct
     const struct mlir_attr *mode = mlir_get(parameters, "mode");
     return atol != NULL && rtol != NULL && ulps != NULL && mode != NULL && atol->number == 0 &&
            rtol->number == 0 && ulps->integer == 0 &&
-           is_word(mode, "result_accuracy_mode", "DEFAULT");
+           mlir_attr_is_word(mode, "result_accuracy_mode", "DEFAULT");
 }
 
 /* --- what attributes become --- */

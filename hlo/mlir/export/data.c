@@ -8,20 +8,11 @@
  * ops.def with that opcode. */
 static const char *op_name(enum opcode opcode)
 {
-    static const struct {
-        const char *name;
-        enum opcode opcode;
-    } rows[] = {
-#define OP_COUNT OPCODE_COUNT
-#define MLIR_OP(id, name, form, import, opcode) {name, OP_##opcode},
-#include "hlo/mlir/ops.def"
-#undef OP_COUNT
-    };
-    size_t row = 0;
-    while (row + 1 < sizeof rows / sizeof *rows && rows[row].opcode != opcode) {
-        row++;
+    int op = 0;
+    while (op + 1 < MLIR_OP_COUNT && mlir_opcode_hlo((enum mlir_opcode)op) != opcode) {
+        op++;
     }
-    return rows[row].name;
+    return mlir_opcode_name((enum mlir_opcode)op);
 }
 
 bool export_same(struct export_scope *scope, const struct instruction *instruction)
@@ -29,8 +20,8 @@ bool export_same(struct export_scope *scope, const struct instruction *instructi
     return export_plain(scope, instruction, op_name(instruction->opcode), 0) != NULL;
 }
 
-/* A scalar operand of clamp and select is one in StableHLO too; in all others types are alike. HLO
- * lets some results have another float type than the operands: converted first. */
+/* HLO lets some results have another float type than the operands, which StableHLO does not: those
+ * are refused. */
 bool export_elementwise(struct export_scope *scope, const struct instruction *instruction)
 {
     enum type type = instruction->shape->type;
@@ -246,12 +237,6 @@ bool export_compare(struct export_scope *scope, const struct instruction *instru
     export_set_word(scope, op, "compare_type", "comparison_type",
                     attr_enum_text(ATTR_KIND_COMPARE_TYPE, kind));
     return true;
-}
-
-/* A scalar predicate chooses between arrays in both. */
-bool export_select(struct export_scope *scope, const struct instruction *instruction)
-{
-    return export_same(scope, instruction);
 }
 
 bool export_reduce_precision(struct export_scope *scope, const struct instruction *instruction)

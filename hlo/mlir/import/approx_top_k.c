@@ -6,14 +6,20 @@
 #include "hlo/mlir/import/build.h"
 #include "hlo/mlir/import/import_internal.h"
 
+/* The entry of the configuration, under either of its names; NULL if there is none. */
+static const struct mlir_attr *config_entry(const struct mlir_op *op, const char *key)
+{
+    const struct mlir_attr *config = mlir_op_attr(op, "mhlo.backend_config");
+    config = config != NULL ? config : mlir_op_attr(op, "backend_config");
+    return config != NULL && config->kind == MLIR_ATTR_DICTIONARY
+               ? mlir_get(&config->dictionary, key)
+               : NULL;
+}
+
 bool import_is_exact_top_k(const struct mlir_op *op, const char *target)
 {
-    const struct mlir_attr *config = mlir_op_attr(op, "backend_config");
-    if (strcmp(target, "ApproxTopK") != 0 || config == NULL ||
-        config->kind != MLIR_ATTR_DICTIONARY) {
-        return false;
-    }
-    const struct mlir_attr *flag = mlir_get(&config->dictionary, "is_fallback");
+    const struct mlir_attr *flag =
+        strcmp(target, "ApproxTopK") == 0 ? config_entry(op, "is_fallback") : NULL;
     return flag != NULL && flag->kind == MLIR_ATTR_BOOL && flag->integer != 0;
 }
 
@@ -37,8 +43,7 @@ static struct instruction *add_slice(struct scope *scope, const struct mlir_op *
 /* Inputs, then as many initial values, which a sort has no use for. */
 bool import_exact_top_k(struct scope *scope, const struct mlir_op *op)
 {
-    const struct mlir_attr *config = mlir_op_attr(op, "backend_config");
-    const struct mlir_attr *along = mlir_get(&config->dictionary, "reduction_dim");
+    const struct mlir_attr *along = config_entry(op, "reduction_dim");
     const struct mlir_attr *called = mlir_op_attr(op, "called_computations");
     int count = op->result_count;
     struct instruction **operands = import_operands(scope, op);

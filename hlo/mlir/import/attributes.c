@@ -126,17 +126,6 @@ struct literal *import_dense(struct scope *scope, const struct mlir_op *op,
     return dense_literal(scope, shape, attr);
 }
 
-enum opcode import_opcode(const struct mlir_op *op)
-{
-    enum { OP_COUNT = OPCODE_COUNT };
-    static const int opcodes[MLIR_OP_COUNT] = {
-        [MLIR_OP_UNKNOWN] = OPCODE_COUNT,
-#define MLIR_OP(id, name, form, import, opcode) [MLIR_OP_##id] = OP_##opcode,
-#include "hlo/mlir/ops.def"
-    };
-    return (enum opcode)opcodes[op->opcode];
-}
-
 /* --- setting --- */
 
 void import_set_int(struct instruction *instruction, enum attr_key key, int64_t value)

@@ -416,7 +416,8 @@ bool translate_chlo_broadcast(struct scope *scope, const struct mlir_op *op)
 {
     struct instruction **operands = broadcast_operands(scope, op, 2);
     return operands != NULL &&
-           build_finish(scope, op, import_add(scope, op, import_opcode(op), NULL, 2, operands));
+           build_finish(scope, op,
+                        import_add(scope, op, mlir_opcode_hlo(op->opcode), NULL, 2, operands));
 }
 
 /* What translates the op without broadcasting, of operands that are broadcast. */

@@ -403,5 +403,6 @@ bool translate_device_id(struct scope *scope, const struct mlir_op *op)
     if (build_operands(scope, op, 0, 1, 0) == NULL) {
         return false;
     }
-    return build_finish(scope, op, import_add(scope, op, import_opcode(op), NULL, 0, NULL));
+    return build_finish(scope, op,
+                        import_add(scope, op, mlir_opcode_hlo(op->opcode), NULL, 0, NULL));
 }

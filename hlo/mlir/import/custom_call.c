@@ -9,7 +9,6 @@
 #include "hlo/mlir/import/build.h"
 #include "hlo/mlir/import/chlo.h"
 #include "hlo/mlir/import/dynamic_call.h"
-#include "hlo/mlir/import/dynamic_call.h"
 #include "hlo/mlir/import/import_internal.h"
 
 /* --- attributes --- */
@@ -312,10 +311,6 @@ bool translate_custom_call(struct scope *scope, const struct mlir_op *op)
     }
     bool handled = false;
     if (!import_dynamic_call(scope, op, target, &handled) || handled) {
-        return handled && scope->importer->err->code == ERROR_NONE;
-    }
-    bool is_dynamic = false;
-    if (!import_dynamic_call(scope, op, target, &is_dynamic) || is_dynamic) {
         return scope->importer->err->code == ERROR_NONE;
     }
     struct instruction **operands = import_operands(scope, op);

@@ -127,64 +127,6 @@ static bool dynamic_approx_top_k(struct scope *scope, const struct mlir_op *op)
     return twin_translate(scope, op, twin, translate_custom_call);
 }
 
-/* ApproxTopK(values…, initial values…) with is_fallback in its configuration: sorted with the
- * comparator, and as many of them as the results have (xla/hlo/builder/lib/approx_topk.cc,
- * ApproxTopKFallback). Else which elements it finds is the backend's business, and it stays a
- * custom call. */
-static bool approx_top_k(struct scope *scope, const struct mlir_op *op, bool *handled)
-{
-    const struct mlir_attr *config = mlir_op_attr(op, "mhlo.backend_config");
-    config = config != NULL ? config : mlir_op_attr(op, "backend_config");
-    const struct mlir_dictionary *entries =
-        config != NULL && config->kind == MLIR_ATTR_DICTIONARY ? &config->dictionary : NULL;
-    const struct mlir_attr *fallback = entries != NULL ? mlir_get(entries, "is_fallback") : NULL;
-    const struct mlir_attr *along = entries != NULL ? mlir_get(entries, "reduction_dim") : NULL;
-    const struct mlir_attr *called = mlir_op_attr(op, "called_computations");
-    int count = op->result_count;
-    *handled = fallback != NULL && fallback->kind == MLIR_ATTR_BOOL && fallback->integer != 0 &&
-               along != NULL && along->kind == MLIR_ATTR_INT && called != NULL &&
-               called->kind == MLIR_ATTR_ARRAY && called->array.count == 1 && count > 0 &&
-               op->operand_count == 2 * count;
-    if (!*handled) {
-        return true;
-    }
-    struct instruction **operands = import_operands(scope, op);
-    struct mlir_op *function =
-        operands != NULL ? import_function_of(scope, op, called->array.elements[0]) : NULL;
-    struct computation *comparator =
-        function != NULL ? import_function_computation(scope, op, function) : NULL;
-    if (comparator == NULL) {
-        return false;
-    }
-    int64_t dimension = along->integer;
-    struct instruction *sort = import_add(scope, op, OP_SORT, NULL, count, operands);
-    instruction_set_called(sort, 1, &comparator);
-    import_set_ints(sort, ATTR_DIMENSIONS, 1, &dimension);
-    import_set_int(sort, ATTR_IS_STABLE, true);
-    struct instruction **sorted =
-        arena_array(&scope->importer->module->arena, (size_t)count, sizeof *sorted);
-    if (!import_finish(scope, op, sort) || !import_elements(scope, op, sort, count, sorted)) {
-        return false;
-    }
-    for (int i = 0; i < count; i++) {
-        const struct shape *shape = import_result_shape(scope, op, i, NULL);
-        if (shape == NULL || shape->rank != sorted[i]->shape->rank) {
-            return import_fail(scope, op, "result %d does not fit", i);
-        }
-        struct slice_dimension *dimensions =
-            arena_array(&scope->importer->module->arena, (size_t)shape->rank, sizeof *dimensions);
-        for (int d = 0; d < shape->rank; d++) {
-            dimensions[d] = (struct slice_dimension){0, shape->dimensions[d], 1};
-        }
-        struct instruction *slice = import_add(scope, op, OP_SLICE, shape, 1, &sorted[i]);
-        struct attr attr = {.key = ATTR_SLICE};
-        attr.slices = (struct slices){shape->rank, dimensions};
-        instruction_set_attr(slice, attr);
-        import_bind(scope, &op->results[i], slice);
-    }
-    return scope->importer->err->code == ERROR_NONE;
-}
-
 /* (inputs…, initial values…, sizes, strides, base dilations, window dilations, padding) */
 static bool dynamic_reduce_window(struct scope *scope, const struct mlir_op *op)
 {
@@ -316,5 +258,5 @@ bool import_dynamic_call(struct scope *scope, const struct mlir_op *op, const ch
         }
     }
     *handled = false;
-    return strcmp(target, "ApproxTopK") == 0 ? approx_top_k(scope, op, handled) : true;
+    return true;
 }

@@ -69,7 +69,7 @@ static struct instruction *spread(struct scope *scope, const struct mlir_op *op,
 
 bool translate_elementwise(struct scope *scope, const struct mlir_op *op)
 {
-    enum opcode opcode = import_opcode(op);
+    enum opcode opcode = mlir_opcode_hlo(op->opcode);
     struct instruction **operands = build_operands(scope, op, opcode_table[opcode].arity, 1, 0);
     if (operands == NULL) {
         return false;

@@ -196,9 +196,6 @@ void import_add_frontend_attribute(struct instruction *instruction, const char *
 
 /* --- the functions of ops.def --- */
 
-/* The opcode of the op's row in ops.def, OPCODE_COUNT if it has none. */
-enum opcode import_opcode(const struct mlir_op *op);
-
 #define MLIR_OP(id, name, form, import, opcode) import_function translate_##import;
 #include "hlo/mlir/ops.def"
 
