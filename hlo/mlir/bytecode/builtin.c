@@ -175,7 +175,7 @@ bool bytecode_dictionary_sort(struct cursor *cursor, struct mlir_dictionary *dic
     return true;
 }
 
-static struct mlir_attr *read_dictionary(struct cursor *cursor)
+struct mlir_attr *bytecode_dictionary(struct cursor *cursor)
 {
     struct mlir_file *file = cursor->bytecode->file;
     int count;
@@ -426,7 +426,7 @@ static struct mlir_attr *builtin_attr(struct cursor *cursor, uint64_t code)
     case 0:
         return read_array(cursor);
     case 1:
-        return read_dictionary(cursor);
+        return bytecode_dictionary(cursor);
     case 2:
         return read_string(cursor, false);
     case 3:

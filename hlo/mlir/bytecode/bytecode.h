@@ -220,6 +220,8 @@ struct mlir_attr *bytecode_integer(struct mlir_file *file, const struct mlir_typ
  * twice. */
 void bytecode_dictionary_reserve(struct mlir_file *file, struct mlir_dictionary *dictionary,
                                  int count);
+/* A dictionary as the builtin dialect and VHLO have it: pairs of a string and an attribute. */
+struct mlir_attr *bytecode_dictionary(struct cursor *cursor);
 bool bytecode_dictionary_sort(struct cursor *cursor, struct mlir_dictionary *dictionary);
 /* Elements of a shaped type from MLIR's raw buffer of them (DenseElementsAttr): little-endian, each
  * in whole bytes, but i1 eight to a byte, lowest bit first; one alone, when all are the same (of

@@ -71,30 +71,6 @@ static struct mlir_attr *read_bool(struct cursor *cursor)
     return bytecode_bool(cursor->bytecode->file, value == 1);
 }
 
-static struct mlir_attr *read_dictionary(struct cursor *cursor)
-{
-    struct mlir_file *file = cursor->bytecode->file;
-    int count;
-    if (!cursor_count(cursor, 2, &count)) {
-        return NULL;
-    }
-    struct mlir_attr *attr = mlir_attr_new(file, MLIR_ATTR_DICTIONARY);
-    bytecode_dictionary_reserve(file, &attr->dictionary, count);
-    for (int i = 0; i < count; i++) {
-        struct mlir_attr *key, *value;
-        if (!cursor_attr_of(cursor, MLIR_ATTR_STRING, &key) || !cursor_attr(cursor, &value)) {
-            return NULL;
-        }
-        if (memchr(key->string.data, '\0', key->string.size) != NULL) {
-            cursor_fail(cursor, "a key of a dictionary has a zero byte");
-            return NULL;
-        }
-        const char *name = mlir_intern(file, key->string.data, key->string.size);
-        attr->dictionary.entries[attr->dictionary.count++] = (struct mlir_named){name, value};
-    }
-    return bytecode_dictionary_sort(cursor, &attr->dictionary) ? attr : NULL;
-}
-
 static struct mlir_attr *read_float(struct cursor *cursor)
 {
     const struct mlir_type *type;
@@ -292,7 +268,7 @@ static read_function *const readers[] = {
     [3] = read_comparison_direction,
     [4] = read_comparison_type,
     [5] = read_api_version,
-    [6] = read_dictionary,
+    [6] = bytecode_dictionary,
     [7] = read_fft_type,
     [8] = read_float,
     [9] = read_integer,

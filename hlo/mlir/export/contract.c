@@ -75,6 +75,17 @@ static bool set_algorithm(struct export_scope *scope, struct mlir_op *op,
     return true;
 }
 
+static void set_dot_lists(struct export_scope *scope, struct mlir_attr *dot,
+                          const struct instruction *instruction)
+{
+    set_list(scope, dot, "lhs_batching_dimensions", attr_ints(instruction, ATTR_LHS_BATCH_DIMS));
+    set_list(scope, dot, "rhs_batching_dimensions", attr_ints(instruction, ATTR_RHS_BATCH_DIMS));
+    set_list(scope, dot, "lhs_contracting_dimensions",
+             attr_ints(instruction, ATTR_LHS_CONTRACTING_DIMS));
+    set_list(scope, dot, "rhs_contracting_dimensions",
+             attr_ints(instruction, ATTR_RHS_CONTRACTING_DIMS));
+}
+
 bool export_dot(struct export_scope *scope, const struct instruction *instruction)
 {
     struct mlir_op *op = export_plain(scope, instruction, "dot_general", 0);
@@ -82,12 +93,7 @@ bool export_dot(struct export_scope *scope, const struct instruction *instructio
         return false;
     }
     struct mlir_attr *dot = export_set_parameters(scope, op, "dot_dimension_numbers", "dot");
-    set_list(scope, dot, "lhs_batching_dimensions", attr_ints(instruction, ATTR_LHS_BATCH_DIMS));
-    set_list(scope, dot, "rhs_batching_dimensions", attr_ints(instruction, ATTR_RHS_BATCH_DIMS));
-    set_list(scope, dot, "lhs_contracting_dimensions",
-             attr_ints(instruction, ATTR_LHS_CONTRACTING_DIMS));
-    set_list(scope, dot, "rhs_contracting_dimensions",
-             attr_ints(instruction, ATTR_RHS_CONTRACTING_DIMS));
+    set_dot_lists(scope, dot, instruction);
     export_set_precision(scope, op, "stablehlo", instruction);
     return set_algorithm(scope, op, instruction);
 }
@@ -104,12 +110,7 @@ bool export_ragged_dot(struct export_scope *scope, const struct instruction *ins
     struct mlir_attr *dot =
         export_set_parameters(scope, op, "ragged_dot_dimension_numbers", "ragged_dot");
     dot->dialect.dialect = mlir_intern(scope->exporter->file, "chlo", 4);
-    set_list(scope, dot, "lhs_batching_dimensions", attr_ints(instruction, ATTR_LHS_BATCH_DIMS));
-    set_list(scope, dot, "rhs_batching_dimensions", attr_ints(instruction, ATTR_RHS_BATCH_DIMS));
-    set_list(scope, dot, "lhs_contracting_dimensions",
-             attr_ints(instruction, ATTR_LHS_CONTRACTING_DIMS));
-    set_list(scope, dot, "rhs_contracting_dimensions",
-             attr_ints(instruction, ATTR_RHS_CONTRACTING_DIMS));
+    set_dot_lists(scope, dot, instruction);
     set_list(scope, dot, "lhs_ragged_dimensions", attr_ints(instruction, ATTR_LHS_RAGGED_DIMS));
     set_list(scope, dot, "rhs_group_dimensions", attr_ints(instruction, ATTR_RHS_GROUP_DIMS));
     export_set_precision(scope, op, "chlo", instruction);

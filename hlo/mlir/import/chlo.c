@@ -79,13 +79,17 @@ static struct instruction *everywhere(struct formula *formula, const struct shap
     return broadcast;
 }
 
+/* A zero scalar of the type of `like`; NULL on errors, among them that there is no `like`. */
+static struct literal *scalar_like(struct formula *formula, const struct instruction *like)
+{
+    return like != NULL
+               ? literal_zero(shape_scalar(like->shape->type), formula->scope->importer->err)
+               : NULL;
+}
+
 struct instruction *formula_number(struct formula *formula, struct instruction *like, double value)
 {
-    if (like == NULL) {
-        return NULL;
-    }
-    struct literal *literal =
-        literal_zero(shape_scalar(like->shape->type), formula->scope->importer->err);
+    struct literal *literal = scalar_like(formula, like);
     if (literal == NULL) {
         return NULL;
     }
@@ -95,11 +99,7 @@ struct instruction *formula_number(struct formula *formula, struct instruction *
 
 struct instruction *formula_bits(struct formula *formula, struct instruction *like, uint64_t value)
 {
-    if (like == NULL) {
-        return NULL;
-    }
-    struct literal *literal =
-        literal_zero(shape_scalar(like->shape->type), formula->scope->importer->err);
+    struct literal *literal = scalar_like(formula, like);
     if (literal == NULL) {
         return NULL;
     }

@@ -141,19 +141,23 @@ struct instruction *import_broadcast_in_dim(struct scope *scope, const struct ml
     return import_broadcast(scope, op, from, shape_with_type(shape, given->type), kept_count, kept);
 }
 
-bool translate_broadcast_in_dim(struct scope *scope, const struct mlir_op *op)
+bool import_broadcast_op(struct scope *scope, const struct mlir_op *op, struct instruction *from,
+                         const struct shape *shape)
 {
     struct ints dimensions = {0};
-    struct instruction **operands = build_operands(scope, op, 1, 1, 0);
-    if (operands == NULL || !import_ints_attr(scope, op, "broadcast_dimensions", &dimensions)) {
+    if (shape == NULL || !import_ints_attr(scope, op, "broadcast_dimensions", &dimensions)) {
         return false;
     }
-    const struct shape *shape = import_result_shape(scope, op, 0, NULL);
-    struct instruction *result = shape != NULL
-                                     ? import_broadcast_in_dim(scope, op, operands[0], shape,
-                                                               dimensions.count, dimensions.values)
-                                     : NULL;
+    struct instruction *result =
+        import_broadcast_in_dim(scope, op, from, shape, dimensions.count, dimensions.values);
     return result != NULL && import_bind_results(scope, op, result);
+}
+
+bool translate_broadcast_in_dim(struct scope *scope, const struct mlir_op *op)
+{
+    struct instruction **operands = build_operands(scope, op, 1, 1, 0);
+    return operands != NULL &&
+           import_broadcast_op(scope, op, operands[0], import_result_shape(scope, op, 0, NULL));
 }
 
 /* --- the same elements in another shape or order --- */

@@ -22,17 +22,10 @@ static const struct shape *shape_operand(struct scope *scope, const struct mlir_
 
 bool translate_dynamic_broadcast_in_dim(struct scope *scope, const struct mlir_op *op)
 {
-    struct ints dimensions = {0};
     struct instruction **operands = build_operands(scope, op, 2, 1, 0);
-    if (operands == NULL || !import_ints_attr(scope, op, "broadcast_dimensions", &dimensions)) {
-        return false;
-    }
-    const struct shape *shape = shape_operand(scope, op, 1, operands[0]->shape->type);
-    struct instruction *result = shape != NULL
-                                     ? import_broadcast_in_dim(scope, op, operands[0], shape,
-                                                               dimensions.count, dimensions.values)
-                                     : NULL;
-    return result != NULL && import_bind_results(scope, op, result);
+    return operands != NULL &&
+           import_broadcast_op(scope, op, operands[0],
+                               shape_operand(scope, op, 1, operands[0]->shape->type));
 }
 
 bool translate_dynamic_iota(struct scope *scope, const struct mlir_op *op)

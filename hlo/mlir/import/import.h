@@ -122,6 +122,9 @@ struct instruction *import_broadcast(struct scope *scope, const struct mlir_op *
 struct instruction *import_broadcast_in_dim(struct scope *scope, const struct mlir_op *op,
                                             struct instruction *from, const struct shape *shape,
                                             int count, const int64_t *dimensions);
+/* The result of an op with broadcast_dimensions, bound. shape NULL: an error was said already. */
+bool import_broadcast_op(struct scope *scope, const struct mlir_op *op, struct instruction *from,
+                         const struct shape *shape);
 /* The literal of a DENSE attribute (also of an ARRAY, INTS …: no). NULL on errors. */
 struct literal *import_dense(struct scope *scope, const struct mlir_op *op,
                              const struct mlir_attr *attr);

@@ -105,7 +105,7 @@ bool form_functional_end(struct reader *reader, struct op_builder *op)
     return reader_attr_dict(reader, &op->attrs) && reader_functional_type(reader, op);
 }
 
-bool form_same_type_end(struct reader *reader, struct op_builder *op)
+bool form_colon(struct reader *reader, struct op_builder *op, const char **functional)
 {
     if (!reader_attr_dict(reader, &op->attrs)) {
         return false;
@@ -115,20 +115,31 @@ bool form_same_type_end(struct reader *reader, struct op_builder *op)
     if (!reader_expect(reader, ':')) {
         return false;
     }
-    if (reader_peek(reader) != '(') {
-        const struct mlir_type *type;
-        if (!reader_type(reader, &type) || !builder_operands_same_type(reader, op, type)) {
-            return false;
-        }
-        builder_result(reader, op, type);
+    *functional = reader_peek(reader) == '(' ? reader->at : NULL;
+    if (*functional == NULL) {
         return true;
     }
-    const char *types = reader->at;
     reader->at = colon;
-    return reader_functional_type(reader, op) &&
-           (op->results.count == 1 ||
-            reader_fail(reader, types, "'%.*s' has one result, not %d", (int)op->name.size,
-                        op->name.data, op->results.count));
+    return reader_functional_type(reader, op);
+}
+
+bool form_same_type_end(struct reader *reader, struct op_builder *op)
+{
+    const char *functional;
+    if (!form_colon(reader, op, &functional)) {
+        return false;
+    }
+    if (functional != NULL) {
+        return op->results.count == 1 ||
+               reader_fail(reader, functional, "'%.*s' has one result, not %d", (int)op->name.size,
+                           op->name.data, op->results.count);
+    }
+    const struct mlir_type *type;
+    if (!reader_type(reader, &type) || !builder_operands_same_type(reader, op, type)) {
+        return false;
+    }
+    builder_result(reader, op, type);
+    return true;
 }
 
 bool form_type_end(struct reader *reader, struct op_builder *op, const struct mlir_type **type)

@@ -32,6 +32,9 @@ bool form_functional_end(struct reader *reader, struct op_builder *op);
 /* The same, but a single type instead of the function's is that of all operands and of the one
  * result. */
 bool form_same_type_end(struct reader *reader, struct op_builder *op);
+/* {attributes}, ":", and if "(" follows all of a functional type: then the op is complete, and
+ * *functional the place of the types; else NULL. */
+bool form_colon(struct reader *reader, struct op_builder *op, const char **functional);
 /* {attributes} : type, the attributes optional; the type is not yet anybody's. */
 bool form_type_end(struct reader *reader, struct op_builder *op, const struct mlir_type **type);
 /* Growing list of the arguments of a region; zero it (= {0}) first. Its memory is the arena's. */

@@ -84,17 +84,12 @@ static const struct mlir_type *real_type(struct reader *reader, const struct mli
 /* %re, %im : tensor<complex>, or : (type, type) -> type */
 bool form_complex(struct reader *reader, struct op_builder *op)
 {
-    if (!form_operands(reader, op, 2) || !reader_attr_dict(reader, &op->attrs)) {
+    const char *functional;
+    if (!form_operands(reader, op, 2) || !form_colon(reader, op, &functional)) {
         return false;
     }
-    reader_skip(reader);
-    const char *colon = reader->at;
-    if (!reader_expect(reader, ':')) {
-        return false;
-    }
-    if (reader_peek(reader) == '(') {
-        reader->at = colon;
-        return reader_functional_type(reader, op);
+    if (functional != NULL) {
+        return true;
     }
     const char *at = reader->at;
     const struct mlir_type *type;
@@ -124,17 +119,12 @@ bool form_compare(struct reader *reader, struct op_builder *op)
 /* %p, %a, %b : type of %p, type of the others and of the result; or : (types) -> type */
 bool form_select(struct reader *reader, struct op_builder *op)
 {
-    if (!form_operands(reader, op, 3) || !reader_attr_dict(reader, &op->attrs)) {
+    const char *functional;
+    if (!form_operands(reader, op, 3) || !form_colon(reader, op, &functional)) {
         return false;
     }
-    reader_skip(reader);
-    const char *colon = reader->at;
-    if (!reader_expect(reader, ':')) {
-        return false;
-    }
-    if (reader_peek(reader) == '(') {
-        reader->at = colon;
-        return reader_functional_type(reader, op);
+    if (functional != NULL) {
+        return true;
     }
     const struct mlir_type *predicate, *type;
     if (!reader_type(reader, &predicate) || !reader_expect(reader, ',') ||

@@ -219,8 +219,9 @@ static bool read_complex(struct reader *reader, const struct mlir_type **type)
     return reader_expect(reader, '>');
 }
 
-/* "<type, …>" of a tuple, maybe empty. */
-static bool read_tuple(struct reader *reader, const struct mlir_type **type)
+/* "<type, …>", maybe empty. */
+static bool read_types_of(struct reader *reader, enum mlir_type_kind kind,
+                          const struct mlir_type **type)
 {
     struct reader_types types = {0};
     if (!reader_expect(reader, '<') ||
@@ -228,8 +229,13 @@ static bool read_tuple(struct reader *reader, const struct mlir_type **type)
         !reader_expect(reader, '>')) {
         return false;
     }
-    *type = mlir_tuple(reader->file, MLIR_TUPLE, types.count, types.types);
+    *type = mlir_tuple(reader->file, kind, types.count, types.types);
     return true;
+}
+
+static bool read_tuple(struct reader *reader, const struct mlir_type **type)
+{
+    return read_types_of(reader, MLIR_TUPLE, type);
 }
 
 static bool read_function(struct reader *reader, const struct mlir_type **type)
@@ -329,19 +335,6 @@ static bool read_other_type(struct reader *reader, const char *begin, const stru
     return true;
 }
 
-/* !stablehlo.future<types> */
-static bool read_future(struct reader *reader, const struct mlir_type **type)
-{
-    struct reader_types types = {0};
-    if (!reader_expect(reader, '<') ||
-        (reader_peek(reader) != '>' && !reader_types(reader, &types)) ||
-        !reader_expect(reader, '>')) {
-        return false;
-    }
-    *type = mlir_tuple(reader->file, MLIR_FUTURE, types.count, types.types);
-    return true;
-}
-
 /* !alias, !dialect.name<…> or !dialect<name …>. */
 static bool read_dialect_type(struct reader *reader, const struct mlir_type **type)
 {
@@ -364,7 +357,7 @@ static bool read_dialect_type(struct reader *reader, const struct mlir_type **ty
         return true;
     }
     if (span_is(name, "!stablehlo.future")) {
-        return read_future(reader, type);
+        return read_types_of(reader, MLIR_FUTURE, type);
     }
     if (span_is(name, "!quant.uniform") && nested) {
         if (!reader_quantized(reader, type)) {
