@@ -9,6 +9,7 @@
 
 #include "compare/compare.h"
 #include "hlo/base/error.h"
+#include "hlo/base/map.h"
 #include "hlo/base/text.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
@@ -148,20 +149,6 @@ static void print_where(const struct instruction *call, struct text *out)
     text_append(out, where.file != NULL || where.line > 0 ? " " : "");
 }
 
-static void print_index(const struct shape *shape, int64_t index, struct text *out)
-{
-    int64_t digits[SHAPE_MAX_RANK];
-    for (int d = shape->rank - 1; d >= 0; d--) {
-        digits[d] = index % shape->dimensions[d];
-        index /= shape->dimensions[d];
-    }
-    text_char(out, '[');
-    for (int d = 0; d < shape->rank; d++) {
-        text_printf(out, "%s%" PRId64, d > 0 ? ", " : "", digits[d]);
-    }
-    text_char(out, ']');
-}
-
 static void print_element(const struct literal *array, int64_t index, struct text *out)
 {
     struct error err = {0};
@@ -201,7 +188,7 @@ static bool compare(struct checks *checks, const struct instruction *call, const
         }
         if (wrong <= EXAMPLES) {
             text_append(out, "  ");
-            print_index(actual->shape, i, out);
+            shape_print_index(actual->shape, i, out);
             text_append(out, ": is ");
             print_element(actual, i, out);
             text_append(out, ", should be ");
@@ -225,14 +212,17 @@ static bool compare(struct checks *checks, const struct instruction *call, const
 
 static void add_probe(struct checks *checks, const char *id, const struct literal *value)
 {
-    int64_t iteration = 0;
-    for (size_t i = 0; i < checks->probe_count; i++) {
-        iteration += strcmp(checks->probes[i].id, id) == 0;
+    if (checks->counts == NULL) {
+        checks->counts = memory_alloc(sizeof *checks->counts);
+        map_init(checks->counts);
     }
     checks->probes =
-        memory_realloc(checks->probes, (checks->probe_count + 1) * sizeof *checks->probes);
-    checks->probes[checks->probe_count++] =
-        (struct probe){memory_strdup(id), iteration, literal_retain(value)};
+        grow(checks->probes, checks->probe_count, &checks->probe_capacity, sizeof *checks->probes);
+    struct probe *probe = &checks->probes[checks->probe_count++];
+    char *copy = memory_strdup(id);
+    uintptr_t before = (uintptr_t)map_get(checks->counts, copy, strlen(copy));
+    map_put(checks->counts, copy, strlen(copy), (void *)(before + 1));
+    *probe = (struct probe){copy, (int64_t)before, literal_retain(value)};
 }
 
 static const struct probe *find_probe(const struct checks *checks, const char *id,
@@ -323,6 +313,10 @@ void checks_finish(struct checks *checks)
         literal_release(checks->probes[i].value);
     }
     free(checks->probes);
+    if (checks->counts != NULL) {
+        map_finish(checks->counts);
+        free(checks->counts);
+    }
     free(checks->failures);
     if (checks->pictures != NULL) {
         text_finish(checks->pictures);

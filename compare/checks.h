@@ -23,6 +23,7 @@ struct bound;
 struct error;
 struct instruction;
 struct literal;
+struct map;
 struct text;
 
 struct probe {
@@ -37,8 +38,9 @@ struct checks {
     const struct instruction **failures; /* [failed], in order; one may be there more than once */
     struct text *pictures;               /* of those that failed, as lines of text */
     struct text *printed;                /* of interpreter.print; or NULL: dropped */
-    size_t probe_count;
+    size_t probe_count, probe_capacity;
     struct probe *probes;
+    struct map *counts; /* id → how often it was met, as a pointer's bits; NULL: no probe yet */
 };
 
 /* Is that a custom call that checks_hear understands? */

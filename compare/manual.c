@@ -12,7 +12,6 @@
 
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
-#include "hlo/base/text.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
 #include "hlo/sharding.h"
@@ -507,11 +506,7 @@ static int64_t next_channel(const struct module *module)
 struct module *module_lower_manual_regions(const struct module *module, int partition_count,
                                            struct error *err)
 {
-    struct text text;
-    text_init(&text);
-    text_print_module(module, &print_canonical, &text);
-    struct module *copy = text_read_module(text.data, text.size, module->name, 1, err);
-    text_finish(&text);
+    struct module *copy = text_copy_module(module, err);
     if (copy == NULL) {
         return NULL;
     }

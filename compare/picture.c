@@ -8,20 +8,6 @@
 #include "hlo/floats.h"
 #include "hlo/literal.h"
 
-static void print_index(const struct shape *shape, int64_t index, struct text *out)
-{
-    int64_t at[SHAPE_MAX_RANK];
-    for (int i = shape->rank - 1; i >= 0; i--) {
-        at[i] = index % shape->dimensions[i];
-        index /= shape->dimensions[i];
-    }
-    text_char(out, '[');
-    for (int i = 0; i < shape->rank; i++) {
-        text_printf(out, i > 0 ? ",%lld" : "%lld", (long long)at[i]);
-    }
-    text_char(out, ']');
-}
-
 /* A value in decimal (enough digits to tell it apart) and its bits in hex. */
 static void print_value(const struct literal *literal, const struct element_difference *d,
                         double value, struct text *out)
@@ -48,7 +34,7 @@ static void print_element(const char *label, const struct literal *reference,
                           struct text *out)
 {
     text_printf(out, "  %-6s ", label);
-    print_index(reference->shape, d->index, out);
+    shape_print_index(reference->shape, d->index, out);
     if (type_is_complex(reference->shape->type)) {
         text_append(out, d->part == 0 ? " real" : " imag");
     }

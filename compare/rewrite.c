@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "hlo/base/error.h"
-#include "hlo/base/text.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
 #include "hlo/text/text_format.h"
@@ -208,11 +207,7 @@ struct module *rewrite_copy(const struct module *module, rewrite_function *rewri
     if (rewrite_all(module, rewrite, true) == 0) {
         return NULL;
     }
-    struct text text;
-    text_init(&text);
-    text_print_module(module, &print_canonical, &text);
-    struct module *copy = text_read_module(text.data, text.size, module->name, 1, err);
-    text_finish(&text);
+    struct module *copy = text_copy_module(module, err);
     if (copy != NULL) {
         rewrite_all(copy, rewrite, false);
         if (!module_finish(copy, err)) {

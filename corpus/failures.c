@@ -8,21 +8,10 @@
 #include "corpus/pairs.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
-#include "hlo/base/text.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
 #include "hlo/text/text_format.h"
 #include "interp/interp.h"
-
-static struct module *copy_of(const struct module *module, struct error *err)
-{
-    struct text text;
-    text_init(&text);
-    text_print_module(module, &print_canonical, &text);
-    struct module *copy = text_read_module(text.data, text.size, module->name, 1, err);
-    text_finish(&text);
-    return copy;
-}
 
 /* Each failed check of the entry once, with its bound; how many. */
 static int entry_failures(const struct module *module, const struct checks *checks,
@@ -107,7 +96,7 @@ static bool look_again(const struct pairs *pairs, const struct instruction *cons
                        const struct bound *bounds, int count, int *rounded, struct text *picture,
                        struct error *err)
 {
-    struct module *copy = copy_of(pairs->module, err);
+    struct module *copy = text_copy_module(pairs->module, err);
     struct pair_list list = {0};
     if (copy == NULL || !rewrite(copy, failures, bounds, count, &list, err)) {
         module_destroy(copy);

@@ -125,6 +125,8 @@ bool layout_is_default(const struct layout *layout);
 /* --- text: the syntax of HLO, with layouts or without --- */
 
 void shape_print(const struct shape *shape, bool with_layout, struct text *out);
+/* Where an element of an array is, from its row-major number: [1,2]. */
+void shape_print_index(const struct shape *shape, int64_t index, struct text *out);
 /* Like shape_print into a static per-thread buffer, for messages (four may live at once). */
 const char *shape_text(const struct shape *shape);
 /* Reads a shape from text[0..size); *used is the number of bytes consumed. Comments are skipped.

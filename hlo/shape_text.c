@@ -125,6 +125,20 @@ void shape_print(const struct shape *shape, bool with_layout, struct text *out)
     }
 }
 
+void shape_print_index(const struct shape *shape, int64_t index, struct text *out)
+{
+    int64_t at[SHAPE_MAX_RANK];
+    for (int i = shape->rank - 1; i >= 0; i--) {
+        at[i] = index % shape->dimensions[i];
+        index /= shape->dimensions[i];
+    }
+    text_char(out, '[');
+    for (int i = 0; i < shape->rank; i++) {
+        text_printf(out, i > 0 ? ",%lld" : "%lld", (long long)at[i]);
+    }
+    text_char(out, ']');
+}
+
 const char *shape_text(const struct shape *shape)
 {
     static _Thread_local char buffers[4][256];

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "hlo/base/arena.h"
+#include "hlo/base/text.h"
 #include "hlo/literal.h"
 #include "hlo/text/parse.h"
 #include "hlo/text/text_format.h"
@@ -119,4 +120,14 @@ struct module *text_read_module(const char *text, size_t size, const char *name,
     }
     free(copy);
     return module;
+}
+
+struct module *text_copy_module(const struct module *module, struct error *err)
+{
+    struct text text;
+    text_init(&text);
+    text_print_module(module, &print_canonical, &text);
+    struct module *copy = text_read_module(text.data, text.size, module->name, 1, err);
+    text_finish(&text);
+    return copy;
 }

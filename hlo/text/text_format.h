@@ -33,6 +33,9 @@ extern const struct print_options print_long;
 /* For people: no metadata, long constants elided. */
 extern const struct print_options print_short;
 
+/* A module of its own that is the same, but for the places of its instructions: printed and read
+ * back. */
+struct module *text_copy_module(const struct module *module, struct error *err);
 void text_print_module(const struct module *module, const struct print_options *options,
                        struct text *out);
 struct computation;
