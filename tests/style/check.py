@@ -24,6 +24,7 @@ LINES_MOST, LINES_MANY = 800, 600
 FORBIDDEN = re.compile("|".join([
     r"\bTO" r"DO\b", r"\bFIX" r"ME\b", r"\bX" r"XX\b", "/wo" "rk/", "/ro" "ot/", "/ho" "me/",
     r"pypi" r"\.org", r"python" r"hosted", r"debian" r"\.org"]))
+MACHINE = [b"/wo" b"rk/", b"/ro" b"ot/", b"/ho" b"me/"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
 
@@ -158,6 +159,19 @@ def check_words(tree):
             yield path, number, f"must not say {match.group(0)!r}"
 
 
+def check_places(tree):
+    """No data either, text or bytes, has a path of one developer's machine in it."""
+    for path in tree.listing():
+        full = tree.root / path
+        if full.suffix in TEXT_SUFFIXES or not full.is_file() or full.is_symlink():
+            continue
+        data = full.read_bytes()
+        for place in MACHINE:
+            at = data.find(place)
+            if at >= 0:
+                yield path, data.count(b"\n", 0, at) + 1, f"has a path that begins {place.decode()}"
+
+
 def check_typedefs(tree):
     """No struct, enum or union hides behind a typedef."""
     for path, number, line in tree.lines(".c", ".h"):
@@ -187,7 +201,7 @@ def check_format(tree):
 
 
 RULES = [check_arrows, check_headers, check_generated, check_lengths, check_tabs, check_purpose,
-         check_readmes, check_words, check_typedefs, check_braces,
+         check_readmes, check_words, check_places, check_typedefs, check_braces,
          check_format]
 
 
@@ -230,6 +244,7 @@ BROKEN = [
     (check_readmes, "corpus/case.c", "/* A room without a README. */\n"),
     (check_words, "hlo/later.c", "/* TO" "DO: all of it. */\n"),
     (check_words, "tests/place.md", "See /wo" "rk/notes.\n"),
+    (check_places, "tests/place.mlir", 'loc("/wo' 'rk/m.py":1:2)\n'),
     (check_typedefs, "hlo/name.h", "/* Names. */\ntypedef struct shape shape;\n"),
     (check_braces, "hlo/bare.c", "/* Bare. */\nvoid f(void)\n{\n    if (x)\n        x = 0;\n}\n"),
     (check_format, "hlo/wild.c", "/* Wild. */\nint  x ;\n"),

@@ -13,6 +13,7 @@ import numpy as np
 from jax._src.interpreters import mlir
 from jaxlib.mlir import ir
 
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 FOLDER = pathlib.Path(__file__).parent / "fixtures" / "bytecode"
 VERSIONS = "// versions: "
 
@@ -63,10 +64,12 @@ def main():
             context.load_all_available_dialects()
             write(ir.Module.parse(text), path.stem, versions)
     for name, lowered in lowerings():
-        module = lowered.compiler_ir("stablehlo")
-        text = module.operation.get_asm(enable_debug_info=True)
+        # Locations name this file; where it lies on a machine is nobody's business.
+        text = lowered.compiler_ir("stablehlo").operation.get_asm(enable_debug_info=True)
+        text = text.replace(f"{ROOT}/", "")
         (FOLDER / f"jax_{name}.mlir").write_text(text)
-        write(module, f"jax_{name}", [1, 6])
+        with mlir.make_ir_context():
+            write(ir.Module.parse(text), f"jax_{name}", [1, 6])
 
 
 main()
