@@ -293,14 +293,63 @@ static inline void damage_collect(struct damage_texts *texts, const char *folder
 }
 
 /* The same of a folder of the sources; there must be some. */
-static inline void damage_collect_source(struct damage_texts *texts, const char *folder)
+static inline void damage_collect_source_files(struct damage_texts *texts, const char *folder,
+                                               const char *ending)
 {
     const char *source = getenv("REFEREE_SOURCE");
     char path[4096];
     int before = texts->count;
     snprintf(path, sizeof path, "%s/%s", source != NULL ? source : ".", folder);
-    damage_collect(texts, path);
+    damage_collect_files(texts, path, ending);
     ck_assert_msg(texts->count > before, "no texts in %s", path);
+}
+
+static inline void damage_collect_source(struct damage_texts *texts, const char *folder)
+{
+    damage_collect_source_files(texts, folder, ".hlo");
+}
+
+/* The same of a folder of the public corpus, which lies beside the sources or below
+ * REFEREE_SHARED; says so where it is not there. */
+static inline void damage_collect_public(struct damage_texts *texts, const char *folder,
+                                         const char *ending)
+{
+    const char *source = getenv("REFEREE_SOURCE"), *shared = getenv("REFEREE_SHARED");
+    char path[4096];
+    int before = texts->count;
+    if (shared != NULL) {
+        snprintf(path, sizeof path, "%s/corpus-data/%s", shared, folder);
+    } else {
+        snprintf(path, sizeof path, "%s/../shared/corpus-data/%s", source != NULL ? source : ".",
+                 folder);
+    }
+    damage_collect_files(texts, path, ending);
+    if (texts->count == before) {
+        printf("no public corpus at %s: only our own texts are damaged\n", path);
+    }
+}
+
+/* Gives a reader as many damaged copies of the texts as damage_count() says; `read` tells whether
+ * it read one. Some of them must be read, and some not. */
+static inline void damage_read_texts(const struct damage_texts *texts, bool terminated,
+                                     bool (*read)(const char *data, size_t size, const char *path,
+                                                  long number))
+{
+    uint64_t count = damage_count(), good = 0;
+    printf("seed %llu, %llu mutations\n", (unsigned long long)environment_number("REFEREE_SEED", 1),
+           (unsigned long long)count);
+    for (uint64_t number = 0; number < count; number++) {
+        struct rng rng;
+        damage_rng(&rng, number);
+        const struct damage_text *text = &texts->list[rng_below(&rng, (uint64_t)texts->count)];
+        size_t size = text->size;
+        char *damaged = damage_copy(&rng, text->data, &size, terminated);
+        good += read(damaged, size, text->path, (long)number);
+        free(damaged);
+    }
+    printf("%d texts; %llu of their damaged copies were read\n", texts->count,
+           (unsigned long long)good);
+    ck_assert_msg(count < 1000 || (good > 0 && good < count), "all or none were read");
 }
 
 static inline void damage_texts_finish(struct damage_texts *texts)

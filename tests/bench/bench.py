@@ -32,7 +32,7 @@ PROGRAMS = {
     "XLA interpreter, corpus": ("interpreter", "bench_xla_interpreter_corpus.py"),
     "parser": ["bench_parse"],
     "XLA parser": ("current", "bench_xla_parse.py"),
-    "MLIR reader": ["bench_mlir"],
+    "MLIR reader": ["bench_parse"],
     "MLIR's own": ("current", "bench_mlir_parse.py"),
 }
 # StableHLO's interpreter needs minutes for what is not named here.

@@ -9,28 +9,6 @@
 #include "hlo/verify.h"
 #include "tests/damage.h"
 
-static struct damage_texts texts;
-
-static void collect_all(void)
-{
-    const char *source = getenv("REFEREE_SOURCE"), *shared = getenv("REFEREE_SHARED");
-    char path[4096];
-    snprintf(path, sizeof path, "%s/tests/hlo/mlir/fixtures", source != NULL ? source : ".");
-    damage_collect_files(&texts, path, ".mlir");
-    ck_assert_msg(texts.count > 0, "no texts in %s", path);
-    if (shared != NULL) {
-        snprintf(path, sizeof path, "%s/corpus-data/stablehlo/interpret", shared);
-    } else {
-        snprintf(path, sizeof path, "%s/../shared/corpus-data/stablehlo/interpret",
-                 source != NULL ? source : ".");
-    }
-    int before = texts.count;
-    damage_collect_files(&texts, path, ".mlir");
-    if (texts.count == before) {
-        printf("no public corpus at %s: only our own texts are damaged\n", path);
-    }
-}
-
 /* --- what is there to damage --- */
 
 enum { LIST_MAX = 20000 };
@@ -218,7 +196,9 @@ START_TEST(mutations)
     uint64_t count = damage_count();
     printf("seed %llu, %llu mutations\n", (unsigned long long)environment_number("REFEREE_SEED", 1),
            (unsigned long long)count);
-    collect_all();
+    struct damage_texts texts = {0};
+    damage_collect_source_files(&texts, "tests/hlo/mlir/fixtures", ".mlir");
+    damage_collect_public(&texts, "stablehlo/interpret", ".mlir");
     for (uint64_t number = 0; number < count; number++) {
         struct rng rng;
         damage_rng(&rng, number);

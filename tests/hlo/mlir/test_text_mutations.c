@@ -8,29 +8,6 @@
 #include "hlo/mlir/mlir_format.h"
 #include "tests/damage.h"
 
-static struct damage_texts texts;
-
-static void collect_all(void)
-{
-    const char *source = getenv("REFEREE_SOURCE"), *shared = getenv("REFEREE_SHARED");
-    char path[4096];
-    snprintf(path, sizeof path, "%s/tests/hlo/mlir/fixtures", source != NULL ? source : ".");
-    damage_collect_files(&texts, path, ".mlir");
-    damage_collect_files(&texts, path, ".generic");
-    ck_assert_msg(texts.count > 0, "no texts in %s", path);
-    if (shared != NULL) {
-        snprintf(path, sizeof path, "%s/corpus-data/stablehlo/interpret", shared);
-    } else {
-        snprintf(path, sizeof path, "%s/../shared/corpus-data/stablehlo/interpret",
-                 source != NULL ? source : ".");
-    }
-    int before = texts.count;
-    damage_collect_files(&texts, path, ".mlir");
-    if (texts.count == before) {
-        printf("no public corpus at %s: only our own texts are damaged\n", path);
-    }
-}
-
 /* Whether the text was read. */
 static bool check_one(const char *data, size_t size, const char *path, long number)
 {
@@ -61,23 +38,11 @@ static bool check_one(const char *data, size_t size, const char *path, long numb
 
 START_TEST(mutations)
 {
-    uint64_t count = damage_count();
-    printf("seed %llu, %llu mutations\n", (unsigned long long)environment_number("REFEREE_SEED", 1),
-           (unsigned long long)count);
-    collect_all();
-    uint64_t read = 0;
-    for (uint64_t number = 0; number < count; number++) {
-        struct rng rng;
-        damage_rng(&rng, number);
-        const struct damage_text *text = &texts.list[rng_below(&rng, (uint64_t)texts.count)];
-        size_t size = text->size;
-        char *damaged = damage_copy(&rng, text->data, &size, true);
-        read += check_one(damaged, size, text->path, (long)number);
-        free(damaged);
-    }
-    printf("%d texts; %llu of their damaged copies were read\n", texts.count,
-           (unsigned long long)read);
-    ck_assert_msg(count < 1000 || (read > 0 && read < count), "all or none were read");
+    struct damage_texts texts = {0};
+    damage_collect_source_files(&texts, "tests/hlo/mlir/fixtures", ".mlir");
+    damage_collect_source_files(&texts, "tests/hlo/mlir/fixtures", ".generic");
+    damage_collect_public(&texts, "stablehlo/interpret", ".mlir");
+    damage_read_texts(&texts, true, check_one);
     damage_texts_finish(&texts);
 }
 END_TEST
