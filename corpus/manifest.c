@@ -168,6 +168,18 @@ static bool set_expect(struct reader *reader, yaml_node_t *value, void *target)
     return true;
 }
 
+static const struct key quarantine_keys[] = {
+    {"reason", set_reason, true}, {"until", set_until, false}, {0}};
+
+static bool set_quarantine(struct reader *reader, yaml_node_t *value, void *target)
+{
+    struct test_case *test = target;
+    test->quarantine = memory_zalloc(sizeof *test->quarantine);
+    *test->quarantine = (struct expectation){
+        .backend = memory_strdup(""), .reason = memory_strdup(""), .until = memory_strdup("")};
+    return read_mapping(reader, value, quarantine_keys, test->quarantine);
+}
+
 /* --- cases --- */
 
 static bool set_name(struct reader *reader, yaml_node_t *value, void *target)
@@ -245,6 +257,7 @@ static const struct key case_keys[] = {{"name", set_name, false},
                                        {"tolerance", set_tolerance, false},
                                        {"timeout", set_timeout, false},
                                        {"expect", set_expect, false},
+                                       {"quarantine", set_quarantine, false},
                                        {0}};
 
 static void default_name(struct test_case *test)
@@ -362,14 +375,23 @@ bool manifest_load(const char *path, struct manifest *manifest, struct error *er
     return ok;
 }
 
+static void expectation_finish(struct expectation *expectation)
+{
+    free(expectation->backend);
+    free(expectation->reason);
+    free(expectation->until);
+}
+
 void manifest_finish(struct manifest *manifest)
 {
     for (int i = 0; i < manifest->case_count; i++) {
         struct test_case *test = &manifest->cases[i];
         for (int k = 0; k < test->expectation_count; k++) {
-            free(test->expectations[k].backend);
-            free(test->expectations[k].reason);
-            free(test->expectations[k].until);
+            expectation_finish(&test->expectations[k]);
+        }
+        if (test->quarantine != NULL) {
+            expectation_finish(test->quarantine);
+            free(test->quarantine);
         }
         free(test->expectations);
         free(test->seeds);

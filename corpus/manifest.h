@@ -12,6 +12,9 @@
  *       timeout: 60                         seconds, optional
  *       expect:                             per backend URI; PASS where nothing is said
  *         "cpu:": {outcome: MISMATCH, reason: TEXT, until: 2027-06-30}
+ *       quarantine: {reason: TEXT, until: 2027-06-30}
+ *                                           optional: the case runs, but does not gate (until is
+ *                                           optional, too: the last day)
  *
  * Unknown keys, wrong kinds and repeated names are errors with line and column. */
 #ifndef CORPUS_MANIFEST_H
@@ -41,6 +44,7 @@ struct test_case {
     double timeout; /* 0 = the default */
     int expectation_count;
     struct expectation *expectations;
+    struct expectation *quarantine; /* its reason and until; NULL = it gates */
 };
 
 struct manifest {

@@ -1,251 +1,241 @@
 /* referee gate: the cases of suites against what is expected of each backend. */
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "corpus/case.h"
+#include "corpus/gate_report.h"
 #include "corpus/manifest.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
+#include "hlo/base/file.h"
 #include "hlo/base/text.h"
-#include "hlo/literal.h"
-#include "hlo/module.h"
-#include "hlo/verify.h"
-#include "tools/arguments.h"
 #include "tools/commands.h"
+#include "tools/gate_job.h"
 #include "tools/modules.h"
 #include "tools/options.h"
-#include "tools/progress.h"
 
-struct gate {
-    const struct string_list *backends; /* instead of the manifest's, if any */
-    bool verbose;
-    char today[16];
-    struct backend *reference;
-    struct progress progress;
-    json_t *report;
-    size_t as_expected, unexpected;
+/* What the command line says besides gate_options. */
+struct gate_command {
+    struct gate_options options;
+    struct string_list history;
+    const char *json, *junit, *html, *annotations, *baseline, *shard;
+    int64_t jobs;
+    char date[32]; /* of this run, UTC */
 };
 
-static void say(struct gate *gate, bool good, const char *line, const char *details)
+static bool set_shard(struct gate_command *command)
 {
-    if (good && !gate->verbose) {
-        return;
+    char rest;
+    command->options.shard = command->options.shard_count = 1;
+    if (command->shard == NULL) {
+        return true;
     }
-    progress_clear(&gate->progress);
-    printf("%s\n%s", line, details);
-    fflush(stdout);
+    return (sscanf(command->shard, "%d/%d%c", &command->options.shard,
+                   &command->options.shard_count, &rest) == 2 &&
+            command->options.shard >= 1 &&
+            command->options.shard <= command->options.shard_count) ||
+           (fprintf(stderr, "referee: --shard takes I/N with 1 ≤ I ≤ N, not '%s'\n",
+                    command->shard),
+            false);
 }
 
-/* What a run's outcome means under the case's expectation. */
-static bool as_expected(struct gate *gate, const struct test_case *test, const char *backend,
-                        enum outcome outcome, struct text *line)
-{
-    const struct expectation *expectation = case_expectation(test, backend);
-    enum outcome wanted = expectation != NULL ? expectation->outcome : OUTCOME_PASS;
-    if (outcome != wanted) {
-        text_printf(line, "  expected %s%s%s", outcome_text(wanted),
-                    expectation != NULL ? ": " : "",
-                    expectation != NULL ? expectation->reason : "");
-        return false;
-    }
-    if (expectation != NULL && expectation_expired(expectation, gate->today)) {
-        text_printf(line, "  as expected, but the expectation ended on %s", expectation->until);
-        return false;
-    }
-    if (expectation != NULL) {
-        text_printf(line, "  as expected: %s", expectation->reason);
-    }
-    return true;
-}
+/* --- reports --- */
 
-static void judge(struct gate *gate, const struct manifest *manifest, const struct test_case *test,
-                  const char *backend, int64_t seed, const struct differential_result *result,
-                  const struct case_header *header)
+static bool write_text(const char *path, const struct text *text)
 {
-    struct text line, details;
-    text_init(&line);
-    text_init(&details);
-    text_printf(&line, "%-13s %s/%s  %s seed %lld", outcome_text(result->outcome), manifest->suite,
-                test->name, backend, (long long)seed);
-    bool good = as_expected(gate, test, backend, result->outcome, &line);
-    if (header->expected_count > 0 && result->reference.outcome == OUTCOME_PASS &&
-        !case_header_check_devices(header, result->reference.outputs, result->device_count,
-                                   &details)) {
-        text_append(&line, "  the golden differs from the //@ expect lines");
-        good = false;
-    }
-    if (!good) {
-        text_printf(&details, "%s\n%s%s", result->message, result->picture, result->notes);
-    }
-    gate->as_expected += good;
-    gate->unexpected += !good;
-    json_array_append_new(gate->report,
-                          json_pack("{s:s, s:s, s:s, s:I, s:s, s:b, s:s, s:s}", "suite",
-                                    manifest->suite, "case", test->name, "backend", backend, "seed",
-                                    (json_int_t)seed, "outcome", outcome_text(result->outcome),
-                                    "as_expected", good, "message", result->message, "picture",
-                                    result->picture));
-    say(gate, good, line.data, details.data);
-    text_finish(&line);
-    text_finish(&details);
-}
-
-static void refuse(struct gate *gate, const struct manifest *manifest, const struct test_case *test,
-                   const struct error *err)
-{
-    struct text line, details;
-    text_init(&line);
-    text_init(&details);
-    text_printf(&line, "%-13s %s/%s", "UNREADABLE", manifest->suite, test->name);
-    error_print(err, &details);
-    gate->unexpected++;
-    json_array_append_new(gate->report,
-                          json_pack("{s:s, s:s, s:s, s:b, s:s}", "suite", manifest->suite, "case",
-                                    test->name, "outcome", "UNREADABLE", "as_expected", false,
-                                    "message", err->message));
-    say(gate, false, line.data, details.data);
-    text_finish(&line);
-    text_finish(&details);
-}
-
-static void run_case(struct gate *gate, const struct manifest *manifest,
-                     const struct test_case *test, struct backend *backend)
-{
-    struct loaded_file file;
     struct error err = {0};
-    if (!module_load(test->file, &file, &err)) {
-        refuse(gate, manifest, test, &err);
-        return;
+    bool ok = file_write(path, text->data, text->size, &err);
+    if (!ok) {
+        print_error(&err);
     }
-    const struct loaded_module *part = &file.modules[0];
-    struct case_header header = {0};
-    struct arguments arguments = {0};
-    struct findings findings = {0};
-    const struct string_list none = {0};
-    if (file.count != 1) {
-        error_set(&err, ERROR_INVALID_ARGUMENT, "a case holds one module, %s holds %d", test->file,
-                  file.count);
-    } else if (part->error != NULL) {
-        err = *part->error;
-    } else if (!verify_module(part->module, &findings)) {
-        error_at(&err, findings.list[0].where, "%s", findings.list[0].text);
-    } else if (case_header_read(part->header, part->name, &header, &err)) {
-        arguments_find(part, &header, &none, 0, &arguments, &err);
-    }
-    if (err.code != ERROR_NONE) {
-        refuse(gate, manifest, test, &err);
-    }
-    for (int i = 0; err.code == ERROR_NONE && i < test->seed_count; i++) {
-        struct differential_options options = {
-            .inputs = {.seed = (uint64_t)test->seeds[i]},
-            .arguments = arguments.count > 0 ? arguments.literals : NULL,
-            .argument_count = arguments.count,
-            .tolerance = test->tolerance,
-            .abs_error_bound = 1e-3,
-            .rel_error_bound = 1e-3,
-        };
-        struct differential_result result;
-        differential_run(part->module, backend, gate->reference, &options, &result);
-        judge(gate, manifest, test, backend_uri(backend), test->seeds[i], &result, &header);
-        differential_result_finish(&result);
-    }
-    findings_finish(&findings);
-    arguments_finish(&arguments);
-    case_header_finish(&header);
-    loaded_file_finish(&file);
+    return ok;
 }
 
-static bool run_manifest(struct gate *gate, const struct manifest *manifest, struct error *err)
+static void finish_reports(struct gate_report *list, size_t count)
 {
-    bool given = gate->backends->count > 0;
-    size_t count = given ? gate->backends->count : (size_t)manifest->backend_count;
-    progress_start(&gate->progress, count * (size_t)manifest->case_count);
-    for (size_t b = 0; b < count; b++) {
-        const char *uri = given ? gate->backends->items[b] : manifest->backends[b];
-        struct backend *backend = backend_open(uri, NULL, err);
-        if (backend == NULL) {
-            return false;
-        }
-        for (int i = 0; i < manifest->case_count; i++) {
-            run_case(gate, manifest, &manifest->cases[i], backend);
-            progress_step(&gate->progress, manifest->cases[i].name);
-        }
-        backend_close(backend);
+    for (size_t i = 0; i < count; i++) {
+        gate_report_finish(&list[i]);
     }
-    progress_clear(&gate->progress);
-    return true;
+    free(list);
 }
 
-static int run_manifests(struct gate *gate, const struct string_list *paths, const char *json)
+static bool write_page(const struct gate_command *command, const struct gate_report *report)
 {
-    int status = EXIT_AS_EXPECTED;
-    for (size_t i = 0; i < paths->count; i++) {
-        struct manifest manifest;
-        struct error err = {0};
-        if (!manifest_load(paths->items[i], &manifest, &err)) {
-            print_error(&err);
-            return EXIT_USAGE;
-        }
-        if (!run_manifest(gate, &manifest, &err)) {
-            print_error(&err);
-            status = EXIT_INFRASTRUCTURE;
-        }
-        manifest_finish(&manifest);
+    size_t count = command->history.count, loaded = 0;
+    struct gate_report *history = memory_zalloc((count + 1) * sizeof *history);
+    struct error err = {0};
+    while (loaded < count &&
+           gate_report_load(command->history.items[loaded], &history[loaded], &err)) {
+        loaded++;
     }
-    printf("%zu runs as expected, %zu not\n", gate->as_expected, gate->unexpected);
-    if (json != NULL && !write_json(json, gate->report)) {
-        status = EXIT_INFRASTRUCTURE;
+    bool ok = loaded == count;
+    struct text text;
+    text_init(&text);
+    if (ok) {
+        gate_report_page(report, history, count, &text);
+        ok = write_text(command->html, &text);
+    } else {
+        print_error(&err);
     }
-    return status != EXIT_AS_EXPECTED ? status
-           : gate->unexpected > 0     ? EXIT_FINDINGS
-                                      : EXIT_AS_EXPECTED;
+    text_finish(&text);
+    finish_reports(history, loaded);
+    return ok;
+}
+
+/* All forms that were asked for; as many as can be written. */
+static bool write_reports(const struct gate_command *command, const struct gate_report *report)
+{
+    bool ok = true;
+    struct text text;
+    text_init(&text);
+    if (command->annotations != NULL) {
+        gate_report_annotations(report, &text);
+        fputs(text.data, stdout);
+        text_clear(&text);
+    }
+    if (command->json != NULL) {
+        json_t *object = gate_report_json(report);
+        ok &= write_json(command->json, object);
+        json_decref(object);
+    }
+    if (command->junit != NULL) {
+        gate_report_junit(report, &text);
+        ok &= write_text(command->junit, &text);
+    }
+    text_finish(&text);
+    return (command->html == NULL || write_page(command, report)) && ok;
+}
+
+/* --- the command --- */
+
+static void print_summary(const struct gate_report *report)
+{
+    size_t quarantined = gate_report_count(report, GATE_QUARANTINED);
+    size_t known = gate_report_count(report, GATE_KNOWN);
+    if (quarantined + known > 0) {
+        printf("%zu known from the baseline, %zu in quarantine\n", known, quarantined);
+    }
+    printf("%zu runs as expected, %zu not\n", gate_report_count(report, GATE_AS_EXPECTED),
+           gate_report_count(report, GATE_UNEXPECTED));
+}
+
+static int run_loaded(const struct gate_command *command, const struct manifest *manifests,
+                      size_t count, const struct gate_report *baseline)
+{
+    struct gate_report report;
+    struct error err = {0};
+    gate_report_init(&report);
+    strcpy(report.date, command->date);
+    snprintf(report.shard, sizeof report.shard, "%d/%d", command->options.shard,
+             command->options.shard_count);
+    bool ok = gate_run(manifests, count, &command->options, &report, &err);
+    if (!ok) {
+        print_error(&err);
+    }
+    if (baseline != NULL) {
+        gate_report_apply_baseline(&report, baseline);
+    }
+    print_summary(&report);
+    ok &= write_reports(command, &report);
+    int status = !ok                                               ? EXIT_INFRASTRUCTURE
+                 : gate_report_count(&report, GATE_UNEXPECTED) > 0 ? EXIT_FINDINGS
+                                                                   : EXIT_AS_EXPECTED;
+    gate_report_finish(&report);
+    return status;
+}
+
+static int run_command(const struct gate_command *command, const struct string_list *paths)
+{
+    struct error err = {0};
+    struct gate_report baseline;
+    bool has_baseline = command->baseline != NULL;
+    if (has_baseline && !gate_report_load(command->baseline, &baseline, &err)) {
+        print_error(&err);
+        return EXIT_USAGE;
+    }
+    struct manifest *manifests = memory_zalloc((paths->count + 1) * sizeof *manifests);
+    size_t loaded = 0;
+    while (loaded < paths->count && manifest_load(paths->items[loaded], &manifests[loaded], &err)) {
+        loaded++;
+    }
+    int status = EXIT_USAGE;
+    if (loaded < paths->count) {
+        print_error(&err);
+    } else {
+        set_memory_limit(0, MEMORY_BESIDE_BACKENDS);
+        status = run_loaded(command, manifests, loaded, has_baseline ? &baseline : NULL);
+    }
+    for (size_t i = 0; i < loaded; i++) {
+        manifest_finish(&manifests[i]);
+    }
+    free(manifests);
+    if (has_baseline) {
+        gate_report_finish(&baseline);
+    }
+    return status;
+}
+
+static void print_help(const struct option *table)
+{
+    printf("usage: referee gate MANIFEST… [--backend URI]…\n\n"
+           "Runs every case of the manifests (YAML; corpus/manifest.h tells the keys) on the "
+           "backends\nand holds the outcomes against the expectations. An expected failure that "
+           "passes, and an\nexpectation whose date is over, fail the gate.\n\n");
+    options_help(table);
+    printf("\nA gate that was killed goes on where it was, with the same --journal: nothing that "
+           "was done\nis lost or done again. Exit status: 0 all as expected, 1 not, 2 a bad "
+           "manifest, 3 a backend\nor report that cannot be opened or written.\n");
 }
 
 int command_gate(int argc, char **argv)
 {
-    struct string_list backends = {0}, paths = {0};
-    const char *json = NULL;
+    struct gate_command command = {.jobs = 1};
+    struct string_list paths = {0};
     bool help = false;
-    struct gate gate = {.backends = &backends};
     const struct option table[] = {
-        {"backend", 'b', OPTION_LIST, &backends, "URI",
+        {"backend", 'b', OPTION_LIST, &command.options.backends, "URI",
          "run on this backend instead of the manifest's; may be given several times"},
-        {"json", 0, OPTION_TEXT, &json, "FILE", "write a report as JSON (- = stdout)"},
-        {"verbose", 'v', OPTION_FLAG, &gate.verbose, NULL, "also what is as expected"},
+        {"jobs", 'j', OPTION_INT, &command.jobs, "N", "run N cases at a time (default 1)"},
+        {"shard", 0, OPTION_TEXT, &command.shard, "I/N",
+         "only the I-th of N parts of the cases, for N machines"},
+        {"journal", 0, OPTION_TEXT, &command.options.journal, "FILE",
+         "keep each result here as soon as it is there; what the file holds is not run again"},
+        {"baseline", 0, OPTION_TEXT, &command.baseline, "FILE",
+         "an earlier --json report: what was not as expected there with the same outcome does "
+         "not fail the gate"},
+        {"json", 0, OPTION_TEXT, &command.json, "FILE", "write a report as JSON (- = stdout)"},
+        {"junit", 0, OPTION_TEXT, &command.junit, "FILE", "write a report as JUnit XML"},
+        {"html", 0, OPTION_TEXT, &command.html, "FILE", "write a report as one HTML page"},
+        {"history", 0, OPTION_LIST, &command.history, "FILE",
+         "earlier --json reports to show in the page, oldest first"},
+        {"annotations", 0, OPTION_TEXT, &command.annotations, "KIND",
+         "print what is not as expected for a CI system: github"},
+        {"verbose", 'v', OPTION_FLAG, &command.options.verbose, NULL, "also what is as expected"},
         {"help", 'h', OPTION_FLAG, &help, NULL, "this text"},
         {0}};
+    int status = EXIT_USAGE;
     if (!options_parse(&(struct option_table){.options = table}, argc, argv, &paths)) {
-        return EXIT_USAGE;
+        status = EXIT_USAGE;
+    } else if (help) {
+        print_help(table);
+        status = EXIT_AS_EXPECTED;
+    } else if (paths.count == 0) {
+        fprintf(stderr, "usage: referee gate MANIFEST… [--backend URI]…; see --help\n");
+    } else if (command.annotations != NULL && strcmp(command.annotations, "github") != 0) {
+        fprintf(stderr, "referee: --annotations knows github, not '%s'\n", command.annotations);
+    } else if (command.jobs < 1 || command.jobs > 256) {
+        fprintf(stderr, "referee: --jobs takes 1 to 256\n");
+    } else if (set_shard(&command)) {
+        command.options.jobs = (int)command.jobs;
+        time_t now = time(NULL);
+        struct tm date;
+        strftime(command.date, sizeof command.date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &date));
+        memcpy(command.options.today, command.date, strlen("YYYY-MM-DD"));
+        status = run_command(&command, &paths);
     }
-    if (help || paths.count == 0) {
-        fprintf(help ? stdout : stderr,
-                "usage: referee gate MANIFEST… [--backend URI]…\n\n"
-                "Runs every case of the manifests (YAML; corpus/manifest.h tells the keys) on the "
-                "backends\nand holds the outcomes against the expectations. An expected failure "
-                "that passes, and an\nexpectation whose date is over, fail the gate.\n\n");
-        if (help) {
-            options_help(table);
-        }
-        return help ? EXIT_AS_EXPECTED : EXIT_USAGE;
-    }
-    struct error err = {0};
-    time_t now = time(NULL);
-    struct tm date;
-    strftime(gate.today, sizeof gate.today, "%Y-%m-%d", gmtime_r(&now, &date));
-    gate.reference = backend_open("interp:", NULL, &err);
-    if (gate.reference == NULL) {
-        print_error(&err);
-        return EXIT_INFRASTRUCTURE;
-    }
-    set_memory_limit(0, MEMORY_BESIDE_BACKENDS);
-    gate.report = json_array();
-    int status = run_manifests(&gate, &paths, json);
-    json_decref(gate.report);
-    backend_close(gate.reference);
     string_list_finish(&paths);
-    string_list_finish(&backends);
+    string_list_finish(&command.options.backends);
+    string_list_finish(&command.history);
     return status;
 }

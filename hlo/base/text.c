@@ -1,6 +1,7 @@
 /* Text builder. */
 #include "hlo/base/text.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,5 +121,55 @@ void text_escape(struct text *text, const char *data, size_t size)
         } else {
             text_char(text, (char)c);
         }
+    }
+}
+
+int utf8_length(const char *string)
+{
+    static const struct {
+        unsigned char mask, lead;
+        int length;
+        unsigned least;
+    } forms[] = {{0x80, 0x00, 1, 0},
+                 {0xe0, 0xc0, 2, 0x80},
+                 {0xf0, 0xe0, 3, 0x800},
+                 {0xf8, 0xf0, 4, 0x10000}};
+    const unsigned char *at = (const unsigned char *)string;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if ((*at & forms[i].mask) != forms[i].lead) {
+            continue;
+        }
+        unsigned code = *at & (unsigned char)~forms[i].mask;
+        for (int k = 1; k < forms[i].length; k++) {
+            if ((at[k] & 0xc0) != 0x80) {
+                return 0;
+            }
+            code = code << 6 | (at[k] & 0x3fU);
+        }
+        bool surrogate = code >= 0xd800 && code < 0xe000;
+        return code >= forms[i].least && code < 0x110000 && !surrogate ? forms[i].length : 0;
+    }
+    return 0;
+}
+
+void text_markup(struct text *text, const char *string)
+{
+    static const struct {
+        char character;
+        const char *entity;
+    } entities[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
+    for (const char *at = string; *at != '\0';) {
+        int length = utf8_length(at);
+        bool control = (unsigned char)*at < 0x20 && *at != '\n' && *at != '\t';
+        const char *entity = length == 0 || control ? "?" : NULL;
+        for (size_t i = 0; i < sizeof entities / sizeof *entities; i++) {
+            entity = entities[i].character == *at ? entities[i].entity : entity;
+        }
+        if (entity != NULL) {
+            text_append(text, entity);
+        } else {
+            text_append_n(text, at, (size_t)length);
+        }
+        at += length > 0 ? length : 1;
     }
 }

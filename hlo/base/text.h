@@ -25,5 +25,11 @@ void text_printf(struct text *text, const char *format, ...) __attribute__((form
 void text_vprintf(struct text *text, const char *format, va_list args);
 /* Appends string with C escapes (\n \t \" \' \\ and octal for the rest), without quotes. */
 void text_escape(struct text *text, const char *data, size_t size);
+/* How many bytes the well-formed UTF-8 sequence has that begins at `at` (zero-terminated); 0 if
+ * none does. */
+int utf8_length(const char *at);
+/* Appends string for HTML and XML, as text or in a quoted attribute: & < > " ' become entities;
+ * bytes that are no UTF-8, and characters that XML 1.0 does not have, become '?'. */
+void text_markup(struct text *text, const char *string);
 
 #endif

@@ -57,6 +57,7 @@ START_TEST(test_read)
              "    seeds: [3, 4]\n"
              "    tolerance: derived\n"
              "    timeout: 2.5\n"
+             "    quarantine: {reason: being looked at, until: 2027-01-31}\n"
              "    expect:\n"
              "      \"cpu:\": {outcome: MISMATCH, reason: it is wrong, until: 2027-06-30}\n",
              &manifest, &err),
@@ -85,6 +86,10 @@ START_TEST(test_read)
     ck_assert(case_expectation(test, "interp:") == NULL);
     ck_assert(!expectation_expired(expectation, "2027-06-30"));
     ck_assert(expectation_expired(expectation, "2027-07-01"));
+    ck_assert(manifest.cases[0].quarantine == NULL && test->quarantine != NULL);
+    ck_assert_str_eq(test->quarantine->reason, "being looked at");
+    ck_assert(!expectation_expired(test->quarantine, "2027-01-31"));
+    ck_assert(expectation_expired(test->quarantine, "2027-02-01"));
     manifest_finish(&manifest);
 }
 END_TEST
@@ -117,6 +122,9 @@ static const struct {
     {HEAD "  - file: a.hlo\n    expect:\n"
           "      \"cpu:\": {outcome: CRASH, reason: r, until: soon}\n",
      5, 50, "date"},
+    {HEAD "  - file: a.hlo\n    quarantine: yes\n", 4, 17, "mapping"},
+    {HEAD "  - file: a.hlo\n    quarantine: {until: 2027-01-01}\n", 4, 17, "'reason' is missing"},
+    {HEAD "  - file: a.hlo\n    quarantine: {reason: r, outcome: CRASH}\n", 4, 29, "unknown key"},
     {"suite: s\nbackends: cpu\ncases:\n  - file: a.hlo\n", 2, 11, "list of backends"},
     {"suite: [s\n", 0, 0, ""},
     {"", 0, 0, ""},
