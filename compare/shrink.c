@@ -1,0 +1,376 @@
+/* The shrinker: simplifications in order, delta debugging over places, candidates in parallel. */
+#include "compare/shrink.h"
+
+#include <ctype.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "hlo/base/arena.h"
+#include "hlo/base/error.h"
+#include "hlo/base/text.h"
+#include "hlo/literal.h"
+#include "hlo/module.h"
+#include "hlo/verify.h"
+#include "interp/interp.h"
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* --- the golden's values, for instructions that become parameters --- */
+
+enum { LOOP_MOST = 1 << 20 }; /* iterations; a candidate may loop for ever */
+
+struct values {
+    int count;
+    struct literal **list; /* [entry instruction] */
+};
+
+static bool keep_value(void *context, const struct instruction *instruction,
+                       const struct literal *value, int64_t iteration, struct error *err)
+{
+    struct values *values = context;
+    (void)iteration;
+    (void)err;
+    if (instruction->parent == instruction->parent->module->entry) {
+        literal_release(values->list[instruction->id]);
+        values->list[instruction->id] = literal_retain((struct literal *)(uintptr_t)value);
+    }
+    return true;
+}
+
+static void values_finish(struct values *values)
+{
+    for (int i = 0; i < values->count; i++) {
+        literal_release(values->list[i]);
+    }
+    free(values->list);
+    *values = (struct values){0};
+}
+
+static void values_find(const struct specimen *specimen, struct values *values)
+{
+    struct error err = {0};
+    values->count = specimen->module->entry->count;
+    values->list = memory_zalloc(((size_t)values->count + 1) * sizeof *values->list);
+    struct interp_options options = {
+        .on_instruction = keep_value, .context = values, .max_loop_iterations = LOOP_MOST};
+    literal_release(interp_evaluate(specimen->module, specimen->arguments, specimen->argument_count,
+                                    &options, &err));
+}
+
+static struct literal *value_of(void *context, const struct instruction *instruction)
+{
+    const struct values *values = context;
+    struct literal *value = instruction->id < values->count ? values->list[instruction->id] : NULL;
+    return value != NULL ? literal_retain(value) : NULL;
+}
+
+/* --- one candidate --- */
+
+struct shrinking {
+    struct specimen *best;
+    const struct shrink_options *options;
+    struct shrink_statistics *statistics;
+    double start;
+    struct values values; /* of *best, when they are needed */
+    bool has_values;
+};
+
+static bool over(const struct shrinking *shrinking)
+{
+    const struct shrink_options *options = shrinking->options;
+    return (options->seconds > 0 && now() - shrinking->start > options->seconds) ||
+           (options->stopped != NULL && options->stopped(options->context));
+}
+
+/* A candidate and what became of it. */
+struct trial {
+    const struct simplification *simplification;
+    const struct shrink_place *places;
+    int count, thread;
+    struct shrinking *shrinking;
+    struct specimen candidate;
+    bool made, fails;
+};
+
+static bool same_specimen(const struct specimen *a, const struct specimen *b)
+{
+    struct error ignored = {0};
+    bool same =
+        a->argument_count == b->argument_count && module_equal(a->module, b->module, &ignored);
+    for (int i = 0; same && i < a->argument_count; i++) {
+        same = literal_equal(a->arguments[i], b->arguments[i]);
+    }
+    return same;
+}
+
+/* Smaller; or if the simplification is about other things, just another one. */
+static bool improves(const struct simplification *simplification, const struct specimen *new,
+                     const struct specimen *old)
+{
+    struct specimen_size size = specimen_size(new), before = specimen_size(old);
+    if (specimen_size_less(size, before)) {
+        return true;
+    }
+    return simplification->same_size && !specimen_size_less(before, size) &&
+           !same_specimen(new, old);
+}
+
+/* Makes the candidate; false when there is none that verifies and is smaller. */
+static bool make_candidate(struct trial *trial)
+{
+    struct shrinking *shrinking = trial->shrinking;
+    struct error err = {0};
+    shrinking->statistics->candidates++;
+    if (!shrink_candidate(trial->simplification, shrinking->best, trial->places, trial->count,
+                          value_of, &shrinking->values, &trial->candidate, &err)) {
+        return false;
+    }
+    /* What comes of it reads back as it is written, and nothing in it is borrowed. */
+    struct specimen own;
+    struct findings findings = {0};
+    bool ok = specimen_copy(&trial->candidate, &own, &err);
+    specimen_finish(&trial->candidate);
+    if (!ok) {
+        shrinking->statistics->invalid++;
+        return false;
+    }
+    trial->candidate = own;
+    ok = verify_module(own.module, &findings);
+    findings_finish(&findings);
+    shrinking->statistics->invalid += !ok;
+    if (!ok || !improves(trial->simplification, &own, shrinking->best)) {
+        specimen_finish(&trial->candidate);
+        return false;
+    }
+    return true;
+}
+
+static void *run_trial(void *context)
+{
+    struct trial *trial = context;
+    const struct shrink_options *options = trial->shrinking->options;
+    trial->fails = options->test(options->context, trial->thread, &trial->candidate);
+    return NULL;
+}
+
+/* Tests up to `jobs` trials at a time; takes over the first that fails as wanted. Returns its
+ * index, −1 if none does. Made candidates are freed. */
+static int run_trials(struct shrinking *shrinking, struct trial *trials, int count)
+{
+    pthread_t threads[64];
+    bool started[64] = {false};
+    int winner = -1;
+    for (int i = 0; i < count; i++) {
+        trials[i].thread = i;
+        started[i] = i > 0 && trials[i].made &&
+                     pthread_create(&threads[i], NULL, run_trial, &trials[i]) == 0;
+    }
+    for (int i = 0; i < count; i++) {
+        if (started[i]) {
+            pthread_join(threads[i], NULL);
+        } else if (trials[i].made) {
+            run_trial(&trials[i]);
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        if (trials[i].made && trials[i].fails && winner < 0) {
+            winner = i;
+            shrinking->statistics->failing++;
+            specimen_finish(shrinking->best);
+            *shrinking->best = trials[i].candidate;
+            if (shrinking->has_values) {
+                values_finish(&shrinking->values);
+                shrinking->has_values = false;
+            }
+        } else if (trials[i].made) {
+            specimen_finish(&trials[i].candidate);
+        }
+    }
+    return winner;
+}
+
+static void need_values(struct shrinking *shrinking, const struct simplification *simplification)
+{
+    if (!shrinking->has_values && strcmp(simplification->name, "parameters") == 0) {
+        values_find(shrinking->best, &shrinking->values);
+        shrinking->has_values = true;
+    }
+}
+
+/* --- one simplification --- */
+
+/* Tries the places in groups of `size`, from *next on. True when one was taken over: then *next is
+ * the first place of its group, where the places behind it stand now. */
+static bool try_groups(struct shrinking *shrinking, const struct simplification *simplification,
+                       const struct shrink_places *places, int size, int *next)
+{
+    int jobs = shrinking->options->jobs > 1 ? shrinking->options->jobs : 1;
+    jobs = jobs > 64 ? 64 : jobs;
+    struct trial *trials = memory_alloc((size_t)jobs * sizeof *trials);
+    bool found = false;
+    while (!found && *next < places->count && !over(shrinking)) {
+        int made = 0, at = *next;
+        int starts[64];
+        need_values(shrinking, simplification);
+        while (made < jobs && at < places->count) {
+            int count = places->count - at < size ? places->count - at : size;
+            trials[made] = (struct trial){.simplification = simplification,
+                                          .places = places->list + at,
+                                          .count = count,
+                                          .shrinking = shrinking};
+            starts[made] = at;
+            at += count;
+            trials[made].made = make_candidate(&trials[made]);
+            made += trials[made].made;
+        }
+        int winner = run_trials(shrinking, trials, made);
+        found = winner >= 0;
+        *next = found ? starts[winner] : at;
+    }
+    free(trials);
+    if (found && shrinking->options->on_progress != NULL) {
+        shrinking->options->on_progress(shrinking->options->context, shrinking->best,
+                                        simplification->name);
+    }
+    return found;
+}
+
+/* Everything that the simplification can do. True if it did anything. */
+static bool simplify(struct shrinking *shrinking, const struct simplification *simplification)
+{
+    struct shrink_places places = {0};
+    bool any = false;
+    simplification->find(shrinking->best, &places);
+    int size = simplification->together ? places.count : 1;
+    int next = 0; /* places before it were tried at this size */
+    while (places.count > 0 && size > 0 && !over(shrinking)) {
+        if (try_groups(shrinking, simplification, &places, size, &next)) {
+            any = true;
+            shrink_places_finish(&places);
+            simplification->find(shrinking->best, &places);
+            size = size > places.count ? places.count : size;
+        } else {
+            size /= 2;
+            next = 0;
+        }
+    }
+    shrink_places_finish(&places);
+    return any;
+}
+
+void shrink_run(struct specimen *specimen, const struct shrink_options *options,
+                struct shrink_statistics *statistics)
+{
+    *statistics = (struct shrink_statistics){0};
+    struct shrinking shrinking = {
+        .best = specimen, .options = options, .statistics = statistics, .start = now()};
+    bool changed = true;
+    while (changed && !over(&shrinking)) {
+        changed = false;
+        for (int i = 0; i < simplification_count && !over(&shrinking); i++) {
+            changed |= simplify(&shrinking, &simplifications[i]);
+        }
+    }
+    if (shrinking.has_values) {
+        values_finish(&shrinking.values);
+    }
+    statistics->complete = !changed;
+    statistics->seconds = now() - shrinking.start;
+}
+
+/* --- signatures --- */
+
+void failure_signature_finish(struct failure_signature *signature)
+{
+    free(signature->kind);
+    *signature = (struct failure_signature){0};
+}
+
+/* The first line of a message with each run of digits as one '#', each quoted or %-name as '@':
+ * what depends on the module is gone. */
+static char *constant_words(const char *message)
+{
+    struct text text;
+    text_init(&text);
+    for (const char *at = message; *at != '\0' && *at != '\n' && text.size < 160;) {
+        if (isdigit((unsigned char)*at)) {
+            text_char(&text, '#');
+            at += strspn(at, "0123456789.x");
+        } else if (*at == '%' || *at == '\'' || *at == '"') {
+            text_char(&text, '@');
+            at++;
+            at += strcspn(at, " ,'\"\n)");
+            at += *at == '\'' || *at == '"';
+        } else {
+            text_char(&text, *at++);
+        }
+    }
+    char *words = text_take(&text);
+    text_finish(&text);
+    return words;
+}
+
+static const char *mismatch_kind(const struct comparison *comparison)
+{
+    bool nan = false, infinity = false, shape = false;
+    for (int i = 0; i < comparison->leaf_count; i++) {
+        const struct leaf_comparison *leaf = &comparison->leaves[i];
+        shape |= leaf->shapes_differ;
+        nan |= leaf->nan_disagreements > 0;
+        infinity |= leaf->infinity_disagreements > 0;
+    }
+    return shape ? "shape" : nan ? "NaN" : infinity ? "infinity" : "values";
+}
+
+void failure_signature_of(const struct differential_result *result,
+                          struct failure_signature *signature)
+{
+    signature->outcome = result->outcome;
+    signature->kind = result->outcome == OUTCOME_MISMATCH
+                          ? memory_strdup(mismatch_kind(&result->comparison))
+                      : result->outcome == OUTCOME_PASS ? memory_strdup("")
+                                                        : constant_words(result->message);
+}
+
+bool failure_signature_equal(const struct failure_signature *a, const struct failure_signature *b)
+{
+    return a->outcome == b->outcome && strcmp(a->kind, b->kind) == 0;
+}
+
+void failure_signature_print(const struct failure_signature *signature, struct text *out)
+{
+    text_append(out, outcome_text(signature->outcome));
+    if (signature->kind[0] != '\0') {
+        text_printf(out, " %s", signature->kind);
+    }
+}
+
+/* --- a backend as the test --- */
+
+bool shrink_test_backend(void *context, int thread, const struct specimen *specimen)
+{
+    const struct shrink_backend_test *test = context;
+    int runs = test->runs > 0 ? test->runs : 1, wanted = test->failures > 0 ? test->failures : 1;
+    int failed = 0;
+    for (int i = 0; i < runs && failed < wanted && failed + (runs - i) >= wanted; i++) {
+        struct differential_options options = test->differential;
+        options.arguments = specimen->arguments;
+        options.argument_count = specimen->argument_count;
+        struct differential_result result;
+        struct failure_signature signature;
+        differential_run(specimen->module, test->backends[thread], test->references[thread],
+                         &options, &result);
+        failure_signature_of(&result, &signature);
+        failed += failure_signature_equal(&signature, &test->signature);
+        failure_signature_finish(&signature);
+        differential_result_finish(&result);
+    }
+    return failed >= wanted;
+}

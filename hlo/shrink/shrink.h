@@ -1,0 +1,76 @@
+/* Simplifications of a failing module: what a shrinker tries, one candidate after the other.
+ *
+ * A specimen is a module with the arguments on which it fails. A simplification (a row of
+ * simplifications.def) knows the places where it could be made, and makes it at some of them in a
+ * copy. Nothing here knows whether the copy still fails: that is for the caller to find out, and to
+ * verify the copy first. Compare A. Zeller, R. Hildebrandt, "Simplifying and Isolating
+ * Failure-Inducing Input", IEEE TSE 28(2), 2002, for trying many places at once. */
+#ifndef HLO_SHRINK_SHRINK_H
+#define HLO_SHRINK_SHRINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+struct instruction;
+struct literal;
+struct module;
+
+struct specimen {
+    struct module *module;
+    int argument_count;
+    struct literal **arguments; /* one a parameter */
+};
+void specimen_finish(struct specimen *specimen);
+/* A copy that shares names, attributes and literals with the original, which must outlive it. */
+void specimen_borrow(const struct specimen *specimen, struct specimen *copy);
+/* A copy of its own. */
+bool specimen_copy(const struct specimen *specimen, struct specimen *copy, struct error *err);
+/* After changes: drops what nobody needs, with the arguments of parameters that are gone, and the
+ * parts of the header that no longer fit; orders and numbers what is left. False when the changes
+ * left no module. */
+bool specimen_settle(struct specimen *specimen, struct error *err);
+/* What a shrinker makes less: instructions, then elements of all arrays, then other things that a
+ * reader has to look at (attributes, operands, digits). */
+struct specimen_size {
+    int64_t instructions, elements, rest;
+};
+struct specimen_size specimen_size(const struct specimen *specimen);
+/* Is a smaller than b? */
+bool specimen_size_less(struct specimen_size a, struct specimen_size b);
+
+/* Where a simplification can be made: an instruction by its position, and which of several ways. */
+struct shrink_place {
+    int computation, instruction;
+    int64_t variant;
+};
+struct shrink_places {
+    int count;
+    struct shrink_place *list; /* the most promising first */
+};
+void shrink_places_finish(struct shrink_places *places);
+
+/* The golden's values of instructions of the entry, for making arguments of them: owned by the
+ * caller; NULL when there is none. */
+typedef struct literal *shrink_value(void *context, const struct instruction *instruction);
+
+struct simplification {
+    const char *name, *summary;
+    bool together;  /* may be made at many places of a module at once */
+    bool same_size; /* what comes of it need not be smaller; it cannot go on for ever */
+    void (*find)(const struct specimen *specimen, struct shrink_places *places);
+    /* Changes the copy at a place; the original is unchanged and still has the instructions at
+     * their places. False: it cannot be made there. */
+    bool (*apply)(const struct specimen *original, struct specimen *copy, struct shrink_place place,
+                  shrink_value *value, void *context);
+};
+extern const struct simplification simplifications[];
+extern const int simplification_count;
+
+/* A candidate: a borrowed copy of the original with the simplification made at count places,
+ * settled. False if nothing came of it; *err says why where that is of interest. */
+bool shrink_candidate(const struct simplification *simplification, const struct specimen *original,
+                      const struct shrink_place *places, int count, shrink_value *value,
+                      void *context, struct specimen *candidate, struct error *err);
+
+#endif

@@ -1,0 +1,33 @@
+/* Shared by the simplifications. Private to hlo/shrink. */
+#ifndef HLO_SHRINK_SHRINK_INTERNAL_H
+#define HLO_SHRINK_SHRINK_INTERNAL_H
+
+#include "hlo/literal.h"
+#include "hlo/module.h"
+#include "hlo/shrink/shrink.h"
+
+#define SIMPLIFICATION(name, together, same_size, summary)                           \
+    void find_##name(const struct specimen *specimen, struct shrink_places *places); \
+    bool apply_##name(const struct specimen *original, struct specimen *copy,        \
+                      struct shrink_place place, shrink_value *value, void *context);
+#include "hlo/shrink/simplifications.def"
+
+void place_add(struct shrink_places *places, int computation, int instruction, int64_t variant);
+/* The instruction at a place. */
+struct instruction *place_instruction(const struct specimen *specimen, struct shrink_place place);
+
+/* Every use of `old` in its computation, the root too, becomes one of `new`. */
+void shrink_replace_uses(struct instruction *old, struct instruction *new);
+/* The instruction becomes another one in place, without attributes and called computations. */
+void shrink_become(struct instruction *instruction, enum opcode opcode, int operand_count,
+                   struct instruction *const *operands);
+/* It becomes a constant (takes the literal). */
+void shrink_become_constant(struct instruction *instruction, struct literal *literal_take);
+/* It becomes a parameter of the entry with that argument (takes the literal). */
+void shrink_become_parameter(struct specimen *specimen, struct instruction *instruction,
+                             struct literal *argument_take);
+/* The computation's instructions are needed where it is called only once: by whom? NULL otherwise.
+ */
+struct instruction *shrink_only_caller(const struct computation *computation);
+
+#endif

@@ -1,0 +1,359 @@
+/* Smaller dimensions, consistently through the module: every dimension of one size becomes another,
+ * and whatever follows from that by shape inference and by the element counts of reshapes.
+ * Constants and arguments keep the elements with the smallest indices. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hlo/base/error.h"
+#include "hlo/infer.h"
+#include "hlo/shrink/shrink_internal.h"
+
+/* Sizes and what they become. */
+enum { RULES_MOST = 64 };
+struct rules {
+    int count;
+    int64_t from[RULES_MOST], to[RULES_MOST];
+};
+
+static int64_t mapped(const struct rules *rules, int64_t size)
+{
+    for (int i = 0; i < rules->count; i++) {
+        if (rules->from[i] == size) {
+            return rules->to[i];
+        }
+    }
+    return size;
+}
+
+/* False when the size becomes something else already. */
+static bool add_rule(struct rules *rules, int64_t from, int64_t to)
+{
+    for (int i = 0; i < rules->count; i++) {
+        if (rules->from[i] == from) {
+            return rules->to[i] == to;
+        }
+    }
+    if (rules->count == RULES_MOST || to < 1 || to > from) {
+        return false;
+    }
+    rules->from[rules->count] = from;
+    rules->to[rules->count++] = to;
+    return true;
+}
+
+static const struct shape *mapped_shape(const struct rules *rules, const struct shape *shape)
+{
+    if (shape_is_tuple(shape)) {
+        const struct shape **elements = memory_alloc(((size_t)shape->count + 1) * sizeof *elements);
+        for (int i = 0; i < shape->count; i++) {
+            elements[i] = mapped_shape(rules, shape->elements[i]);
+        }
+        const struct shape *tuple = shape_tuple(shape->count, elements);
+        free(elements);
+        return tuple;
+    }
+    if (!shape_is_array(shape) || shape->rank == 0) {
+        return shape;
+    }
+    int64_t dimensions[SHAPE_MAX_RANK];
+    for (int d = 0; d < shape->rank; d++) {
+        dimensions[d] = mapped(rules, shape->dimensions[d]);
+    }
+    return shape_array(shape->type, shape->rank, dimensions);
+}
+
+/* The part of the literal with the smallest indices. */
+static struct literal *cropped(const struct literal *literal, const struct shape *shape)
+{
+    if (shape_compatible(literal->shape, shape)) {
+        return literal_retain((struct literal *)(uintptr_t)literal);
+    }
+    struct literal *result = literal_create(shape, NULL);
+    if (result == NULL || shape_is_tuple(shape) || shape->rank == 0) {
+        return result;
+    }
+    int width = type_bytes(shape->type);
+    const char *from = literal_data(literal);
+    char *to = literal_data(result);
+    int64_t count = shape_elements(shape), at[SHAPE_MAX_RANK] = {0};
+    for (int64_t i = 0; i < count; i++) {
+        int64_t source = 0;
+        for (int d = 0; d < shape->rank; d++) {
+            source = source * literal->shape->dimensions[d] + at[d];
+        }
+        memcpy(to + i * width, from + source * width, (size_t)width);
+        for (int d = shape->rank - 1; d >= 0 && ++at[d] == shape->dimensions[d]; d--) {
+            at[d] = 0;
+        }
+    }
+    return result;
+}
+
+static void map_ints(struct instruction *instruction, enum attr_key key, const struct rules *rules)
+{
+    const struct attr *attr = attr_get(instruction, key);
+    if (attr == NULL) {
+        return;
+    }
+    struct ints ints = attr->ints;
+    int64_t *values = arena_copy(&instruction->parent->module->arena, ints.values,
+                                 (size_t)ints.count * sizeof *values);
+    for (int i = 0; i < ints.count; i++) {
+        values[i] = mapped(rules, values[i]);
+    }
+    instruction_set_attr(instruction, (struct attr){.key = key, .ints = {ints.count, values}});
+}
+
+/* Limits that were at the end stay there; others move as far as they must. */
+static void map_slices(struct instruction *instruction, const struct rules *rules)
+{
+    const struct attr *attr = attr_get(instruction, ATTR_SLICE);
+    if (attr == NULL) {
+        return;
+    }
+    const struct shape *operand = instruction->operands[0]->shape;
+    struct slices slices = attr->slices;
+    struct slice_dimension *made = arena_copy(
+        &instruction->parent->module->arena, slices.dimensions, (size_t)slices.rank * sizeof *made);
+    for (int d = 0; d < slices.rank; d++) {
+        int64_t old_count = instruction->shape->dimensions[d],
+                size = mapped(rules, operand->dimensions[d]);
+        int64_t count = mapped(rules, old_count);
+        bool whole = made[d].start == 0 && made[d].limit == operand->dimensions[d];
+        if (whole) {
+            made[d].limit = size;
+        } else if (count != old_count || made[d].limit > size) {
+            int64_t room = (count - 1) * made[d].stride + 1;
+            made[d].start = made[d].start + room > size ? size - room : made[d].start;
+            made[d].start = made[d].start < 0 ? 0 : made[d].start;
+            made[d].limit = made[d].start + room;
+        }
+    }
+    instruction_set_attr(instruction,
+                         (struct attr){.key = ATTR_SLICE, .slices = {slices.rank, made}});
+}
+
+static void map_window(struct instruction *instruction, const struct rules *rules)
+{
+    const struct attr *attr = attr_get(instruction, ATTR_WINDOW);
+    if (attr == NULL) {
+        return;
+    }
+    struct window window = attr->window;
+    struct window_dimension *made = arena_copy(
+        &instruction->parent->module->arena, window.dimensions, (size_t)window.rank * sizeof *made);
+    const struct attr *labels = attr_get(instruction, ATTR_DIM_LABELS);
+    for (int d = 0; d < window.rank; d++) {
+        if (labels != NULL) { /* the size is the kernel's */
+            const struct shape *kernel = instruction->operands[1]->shape;
+            made[d].size = mapped(rules, kernel->dimensions[labels->dim_labels->kernel_spatial[d]]);
+        } else {
+            made[d].size = mapped(rules, made[d].size);
+            made[d].stride = mapped(rules, made[d].stride);
+        }
+    }
+    instruction_set_attr(instruction,
+                         (struct attr){.key = ATTR_WINDOW, .window = {window.rank, made}});
+}
+
+/* The one dimension of a reshape's result or operand that is free to take up the difference: finds
+ * what it must become, so that the counts are equal. */
+static bool balance(const struct shape *old_a, const struct shape *old_b, struct rules *rules)
+{
+    const struct shape *sides[] = {old_a, old_b};
+    int64_t counts[2] = {1, 1};
+    for (int s = 0; s < 2; s++) {
+        for (int d = 0; d < sides[s]->rank; d++) {
+            counts[s] *= mapped(rules, sides[s]->dimensions[d]);
+        }
+    }
+    int larger = counts[0] > counts[1] ? 0 : 1;
+    int64_t most = counts[larger], least = counts[1 - larger];
+    for (int d = 0; d < sides[larger]->rank; d++) {
+        int64_t size = sides[larger]->dimensions[d], now = mapped(rules, size);
+        if (now == size && size > 1 && least > 0 && (size * least) % most == 0) {
+            return add_rule(rules, size, size * least / most);
+        }
+    }
+    return false;
+}
+
+/* What the new module's shapes say that the rules do not have yet: 1 a rule was added, 0 nothing,
+ * −1 they contradict. `old` has the instruction's shape as it was. */
+static int learn(const struct instruction *old, struct instruction *new, struct rules *rules)
+{
+    if (old->opcode == OP_RESHAPE || old->opcode == OP_BITCAST) {
+        if (!shape_is_array(old->operands[0]->shape) ||
+            shape_elements(new->shape) == shape_elements(new->operands[0]->shape)) {
+            return 0;
+        }
+        return balance(old->shape, old->operands[0]->shape, rules) ? 1 : -1;
+    }
+    struct error err = {0};
+    const struct shape *inferred = infer_shape(new, &err);
+    if (inferred == NULL || !shape_is_array(inferred) || !shape_is_array(new->shape)) {
+        return inferred == NULL && err.code != ERROR_NONE ? -1 : 0;
+    }
+    if (inferred->rank != new->shape->rank) {
+        return -1;
+    }
+    for (int d = 0; d < inferred->rank; d++) {
+        if (inferred->dimensions[d] != new->shape->dimensions[d]) {
+            bool fresh = new->shape->dimensions[d] == old->shape->dimensions[d];
+            return fresh && add_rule(rules, old->shape->dimensions[d], inferred->dimensions[d])
+                       ? 1
+                       : -1;
+        }
+    }
+    return 0;
+}
+
+/* Gives the instruction its new sizes. Operands have theirs already, but old shapes are asked of
+ * the original. */
+static bool resize(const struct instruction *old, struct instruction *new,
+                   const struct rules *rules)
+{
+    new->shape = mapped_shape(rules, old->shape);
+    if (new->literal != NULL) {
+        struct literal *literal = cropped(old->literal, new->shape);
+        literal_release(new->literal);
+        new->literal = literal;
+        return literal != NULL;
+    }
+    map_ints(new, ATTR_DYNAMIC_SLICE_SIZES, rules);
+    map_ints(new, ATTR_FFT_LENGTH, rules);
+    if (old->opcode == OP_GATHER) {
+        const struct attr *sizes = attr_get(old, ATTR_SLICE_SIZES);
+        if (sizes != NULL && sizes->lists.count == 1) {
+            struct arena *arena = &new->parent->module->arena;
+            struct ints *list = arena_copy(arena, sizes->lists.lists, sizeof *list);
+            int64_t *values = arena_copy(arena, list->values, (size_t)list->count * sizeof *values);
+            for (int i = 0; i < list->count; i++) {
+                values[i] = mapped(rules, values[i]);
+            }
+            list->values = values;
+            struct attr attr = *sizes;
+            attr.lists.lists = list;
+            instruction_set_attr(new, attr);
+        }
+    }
+    return true;
+}
+
+/* Slices and windows look at old shapes of operands: before these change. */
+static void resize_attributes(struct module *module, const struct rules *rules)
+{
+    for (int c = 0; c < module->count; c++) {
+        for (int i = 0; i < module->computations[c]->count; i++) {
+            struct instruction *instruction = module->computations[c]->instructions[i];
+            map_slices(instruction, rules);
+            map_window(instruction, rules);
+        }
+    }
+}
+
+static bool rewrite(const struct specimen *original, struct specimen *copy, struct rules *rules,
+                    int *learned)
+{
+    *learned = 0;
+    resize_attributes(copy->module, rules);
+    for (int c = 0; c < copy->module->count; c++) {
+        const struct computation *from = original->module->computations[c];
+        struct computation *to = copy->module->computations[c];
+        for (int i = 0; i < to->count; i++) {
+            const struct instruction *old = from->instructions[i];
+            struct instruction *new = to->instructions[i];
+            if (!resize(old, new, rules)) {
+                return false;
+            }
+            if (old->opcode == OP_PARAMETER || old->opcode == OP_CONSTANT) {
+                continue;
+            }
+            int known = learn(old, new, rules);
+            if (known != 0) {
+                *learned = known;
+                return known > 0;
+            }
+        }
+    }
+    for (int k = 0; k < copy->argument_count; k++) {
+        struct literal *argument =
+            cropped(original->arguments[k], mapped_shape(rules, original->arguments[k]->shape));
+        if (argument == NULL) {
+            return false;
+        }
+        literal_release(copy->arguments[k]);
+        copy->arguments[k] = argument;
+    }
+    return true;
+}
+
+/* --- the simplification: a variant is the old size and the new one --- */
+
+enum { VARIANT_SHIFT = 31 };
+
+static int by_size(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x < y) - (x > y);
+}
+
+void find_sizes(const struct specimen *specimen, struct shrink_places *places)
+{
+    const struct module *module = specimen->module;
+    size_t count = 0, capacity = 0;
+    int64_t *sizes = NULL;
+    for (int c = 0; c < module->count; c++) {
+        for (int i = 0; i < module->computations[c]->count; i++) {
+            const struct shape *shape = module->computations[c]->instructions[i]->shape;
+            for (int d = 0; shape_is_array(shape) && d < shape->rank; d++) {
+                if (shape->dimensions[d] > 1 && shape->dimensions[d] < INT64_C(1)
+                                                                           << VARIANT_SHIFT) {
+                    sizes = grow(sizes, count, &capacity, sizeof *sizes);
+                    sizes[count++] = shape->dimensions[d];
+                }
+            }
+        }
+    }
+    if (count > 0) {
+        qsort(sizes, count, sizeof *sizes, by_size);
+    }
+    for (size_t k = 0; k < count; k++) {
+        if (k > 0 && sizes[k] == sizes[k - 1]) {
+            continue;
+        }
+        const int64_t tries[] = {1, 2, 4, sizes[k] / 4, sizes[k] / 2, sizes[k] - 1};
+        for (size_t t = 0; t < sizeof tries / sizeof *tries; t++) {
+            bool new_one = tries[t] >= 1 && tries[t] < sizes[k];
+            for (size_t u = 0; u < t; u++) {
+                new_one &= tries[u] != tries[t];
+            }
+            if (new_one) {
+                place_add(places, 0, 0, sizes[k] << VARIANT_SHIFT | tries[t]);
+            }
+        }
+    }
+    free(sizes);
+}
+
+bool apply_sizes(const struct specimen *original, struct specimen *copy, struct shrink_place place,
+                 shrink_value *value, void *context)
+{
+    struct rules rules = {0};
+    (void)value;
+    (void)context;
+    if (!add_rule(&rules, place.variant >> VARIANT_SHIFT,
+                  place.variant & ((INT64_C(1) << VARIANT_SHIFT) - 1))) {
+        return false;
+    }
+    for (int learned = 1; learned > 0;) {
+        specimen_finish(copy); /* begins anew with one rule more */
+        specimen_borrow(original, copy);
+        if (!rewrite(original, copy, &rules, &learned)) {
+            if (learned <= 0) {
+                return false;
+            }
+        }
+    }
+    return true;
+}

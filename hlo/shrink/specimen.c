@@ -1,0 +1,456 @@
+/* Specimens: copies, and cleaning up after changes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hlo/base/error.h"
+#include "hlo/shrink/shrink_internal.h"
+#include "hlo/text/text_format.h"
+
+static void copy_arguments(const struct specimen *from, struct specimen *to)
+{
+    to->argument_count = from->argument_count;
+    to->arguments = memory_zalloc(((size_t)from->argument_count + 1) * sizeof *to->arguments);
+    for (int i = 0; i < from->argument_count; i++) {
+        to->arguments[i] = literal_retain(from->arguments[i]);
+    }
+}
+
+void specimen_finish(struct specimen *specimen)
+{
+    module_destroy(specimen->module);
+    for (int i = 0; i < specimen->argument_count; i++) {
+        literal_release(specimen->arguments[i]);
+    }
+    free(specimen->arguments);
+    *specimen = (struct specimen){0};
+}
+
+static struct computation *computation_at(const struct module *copy, const struct computation *old)
+{
+    return copy->computations[old->id];
+}
+
+static void borrow_instruction(struct computation *computation, const struct instruction *old)
+{
+    struct module *module = computation->module;
+    struct instruction *instruction =
+        instruction_add(computation, old->name, old->opcode, old->shape, 0, NULL);
+    struct arena *arena = &module->arena;
+    instruction->operand_count = old->operand_count;
+    instruction->operands = arena_array(arena, (size_t)old->operand_count, sizeof(void *));
+    for (int k = 0; k < old->operand_count; k++) {
+        instruction->operands[k] = computation->instructions[old->operands[k]->id];
+    }
+    instruction->called_count = old->called_count;
+    instruction->called = arena_array(arena, (size_t)old->called_count, sizeof(void *));
+    for (int k = 0; k < old->called_count; k++) {
+        instruction->called[k] = computation_at(module, old->called[k]);
+    }
+    instruction->control_count = old->control_count;
+    instruction->control_predecessors =
+        arena_array(arena, (size_t)old->control_count, sizeof(void *));
+    for (int k = 0; k < old->control_count; k++) {
+        instruction->control_predecessors[k] =
+            computation->instructions[old->control_predecessors[k]->id];
+    }
+    for (int i = 0; i < old->attr_count; i++) {
+        struct attr attr = old->attrs[i];
+        if (attr.key == ATTR_LITERAL) {
+            attr.literal = literal_retain(attr.literal);
+        }
+        instruction_set_attr(instruction, attr);
+    }
+    instruction->literal = old->literal != NULL ? literal_retain(old->literal) : NULL;
+    instruction->number = old->number;
+    instruction->elided = old->elided;
+}
+
+void specimen_borrow(const struct specimen *specimen, struct specimen *copy)
+{
+    const struct module *old = specimen->module;
+    struct module *module = module_create(old->name);
+    module->config = old->config;
+    for (int c = 0; c < old->count; c++) {
+        struct computation *computation = computation_add(module, old->computations[c]->name);
+        computation->execution_thread = old->computations[c]->execution_thread;
+        computation->is_fusion = old->computations[c]->is_fusion;
+    }
+    for (int c = 0; c < old->count; c++) {
+        const struct computation *from = old->computations[c];
+        struct computation *to = module->computations[c];
+        for (int i = 0; i < from->count; i++) {
+            borrow_instruction(to, from->instructions[i]);
+        }
+        to->root = to->instructions[from->root->id];
+        to->parameter_count = from->parameter_count;
+        to->parameters = arena_array(&module->arena, (size_t)from->parameter_count, sizeof(void *));
+        for (int i = 0; i < from->parameter_count; i++) {
+            to->parameters[i] = to->instructions[from->parameters[i]->id];
+        }
+    }
+    module->entry = module->computations[old->entry->id];
+    copy->module = module;
+    copy_arguments(specimen, copy);
+}
+
+bool specimen_copy(const struct specimen *specimen, struct specimen *copy, struct error *err)
+{
+    *copy = (struct specimen){.module = text_copy_module(specimen->module, err)};
+    if (copy->module == NULL) {
+        return false;
+    }
+    copy_arguments(specimen, copy);
+    return true;
+}
+
+/* --- places and changes --- */
+
+void place_add(struct shrink_places *places, int computation, int instruction, int64_t variant)
+{
+    if ((places->count & (places->count - 1)) == 0) {
+        size_t room = places->count > 0 ? 2 * (size_t)places->count : 1;
+        places->list = memory_realloc(places->list, room * sizeof *places->list);
+    }
+    places->list[places->count++] = (struct shrink_place){computation, instruction, variant};
+}
+
+void shrink_places_finish(struct shrink_places *places)
+{
+    free(places->list);
+    *places = (struct shrink_places){0};
+}
+
+struct instruction *place_instruction(const struct specimen *specimen, struct shrink_place place)
+{
+    return specimen->module->computations[place.computation]->instructions[place.instruction];
+}
+
+void shrink_replace_uses(struct instruction *old, struct instruction *new)
+{
+    struct computation *computation = old->parent;
+    for (int i = 0; i < computation->count; i++) {
+        struct instruction *user = computation->instructions[i];
+        for (int k = 0; k < user->operand_count && user != new; k++) {
+            if (user->operands[k] == old) {
+                user->operands[k] = new;
+            }
+        }
+    }
+    if (computation->root == old) {
+        computation->root = new;
+    }
+}
+
+void shrink_become(struct instruction *instruction, enum opcode opcode, int operand_count,
+                   struct instruction *const *operands)
+{
+    literal_release(instruction->literal);
+    const struct attr *literal = attr_get(instruction, ATTR_LITERAL);
+    if (literal != NULL) {
+        literal_release(literal->literal);
+    }
+    instruction->literal = NULL;
+    instruction->elided = false;
+    instruction->opcode = opcode;
+    instruction->operand_count = operand_count;
+    instruction->operands = arena_copy(&instruction->parent->module->arena, operands,
+                                       (size_t)operand_count * sizeof *operands);
+    instruction->called_count = 0;
+    instruction->control_count = 0;
+    instruction->attr_count = 0;
+}
+
+void shrink_become_constant(struct instruction *instruction, struct literal *literal_take)
+{
+    shrink_become(instruction, OP_CONSTANT, 0, NULL);
+    instruction->literal = literal_take;
+}
+
+void shrink_become_parameter(struct specimen *specimen, struct instruction *instruction,
+                             struct literal *argument_take)
+{
+    shrink_become(instruction, OP_PARAMETER, 0, NULL);
+    int count = specimen->argument_count++;
+    specimen->arguments =
+        memory_realloc(specimen->arguments, ((size_t)count + 2) * sizeof *specimen->arguments);
+    specimen->arguments[count] = argument_take;
+    instruction->number = count;
+}
+
+struct instruction *shrink_only_caller(const struct computation *computation)
+{
+    struct instruction *caller = NULL;
+    const struct module *module = computation->module;
+    for (int c = 0; c < module->count; c++) {
+        for (int i = 0; i < module->computations[c]->count; i++) {
+            struct instruction *instruction = module->computations[c]->instructions[i];
+            for (int k = 0; k < instruction->called_count; k++) {
+                if (instruction->called[k] == computation) {
+                    if (caller != NULL) {
+                        return NULL;
+                    }
+                    caller = instruction;
+                }
+            }
+        }
+    }
+    return caller;
+}
+
+/* --- settling --- */
+
+/* get-tuple-element of a tuple is the element. */
+static void see_through_tuples(struct computation *computation)
+{
+    for (int i = 0; i < computation->count; i++) {
+        struct instruction *instruction = computation->instructions[i];
+        if (instruction->opcode == OP_GET_TUPLE_ELEMENT &&
+            instruction->operands[0]->opcode == OP_TUPLE && instruction->control_count == 0) {
+            int64_t index = attr_int(instruction, ATTR_INDEX, 0);
+            shrink_replace_uses(instruction, instruction->operands[0]->operands[index]);
+        }
+    }
+}
+
+static bool has_effects(const struct instruction *instruction)
+{
+    switch (instruction->opcode) {
+    case OP_SEND:
+    case OP_SEND_DONE:
+    case OP_RECV:
+    case OP_RECV_DONE:
+    case OP_INFEED:
+    case OP_OUTFEED:
+        return true;
+    case OP_CUSTOM_CALL:
+        return attr_bool(instruction, ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT, false);
+    default:
+        return false;
+    }
+}
+
+static void mark_live(const struct instruction *instruction, bool *live)
+{
+    if (live[instruction->id]) {
+        return;
+    }
+    live[instruction->id] = true;
+    for (int k = 0; k < instruction->operand_count; k++) {
+        mark_live(instruction->operands[k], live);
+    }
+    for (int k = 0; k < instruction->control_count; k++) {
+        mark_live(instruction->control_predecessors[k], live);
+    }
+}
+
+/* Takes dead instructions out of the list. keep_parameters: callers pass them. */
+static void sweep(struct computation *computation, bool keep_parameters)
+{
+    bool *live = memory_zalloc((size_t)computation->count + 1);
+    for (int i = 0; i < computation->count; i++) {
+        computation->instructions[i]->id = i;
+    }
+    mark_live(computation->root, live);
+    for (int i = 0; i < computation->count; i++) {
+        const struct instruction *instruction = computation->instructions[i];
+        if (has_effects(instruction) || (keep_parameters && instruction->opcode == OP_PARAMETER)) {
+            mark_live(instruction, live);
+        }
+    }
+    int kept = 0;
+    for (int i = 0; i < computation->count; i++) {
+        struct instruction *instruction = computation->instructions[i];
+        if (live[i]) {
+            computation->instructions[kept++] = instruction;
+        } else {
+            shrink_become(instruction, OP_CONSTANT, 0, NULL); /* releases literals */
+        }
+    }
+    computation->count = kept;
+    free(live);
+}
+
+/* Removes parameters of a fusion or call that nobody reads, with the caller's operands. */
+static void drop_unread_parameters(struct computation *computation, struct instruction *caller)
+{
+    bool *read = memory_zalloc((size_t)computation->count + 1);
+    for (int i = 0; i < computation->count; i++) {
+        computation->instructions[i]->id = i;
+    }
+    for (int i = 0; i < computation->count; i++) {
+        const struct instruction *instruction = computation->instructions[i];
+        for (int k = 0; k < instruction->operand_count; k++) {
+            read[instruction->operands[k]->id] = true;
+        }
+    }
+    read[computation->root->id] = true;
+    int kept = 0, place = 0;
+    struct instruction **operands =
+        arena_array(&computation->module->arena, (size_t)caller->operand_count + 1, sizeof(void *));
+    int64_t *numbers = memory_alloc(((size_t)caller->operand_count + 1) * sizeof *numbers);
+    for (int k = 0; k < caller->operand_count; k++) {
+        numbers[k] = -1;
+    }
+    for (int i = 0; i < computation->count; i++) {
+        const struct instruction *parameter = computation->instructions[i];
+        if (parameter->opcode == OP_PARAMETER && read[i]) {
+            numbers[parameter->number] = 0;
+        }
+    }
+    for (int k = 0; k < caller->operand_count; k++) {
+        if (numbers[k] == 0) {
+            numbers[k] = kept;
+            operands[kept++] = caller->operands[k];
+        }
+    }
+    for (int i = 0; i < computation->count; i++) {
+        struct instruction *instruction = computation->instructions[i];
+        if (instruction->opcode == OP_PARAMETER && !read[i]) {
+            continue;
+        }
+        if (instruction->opcode == OP_PARAMETER) {
+            instruction->number = numbers[instruction->number];
+        }
+        computation->instructions[place++] = instruction;
+    }
+    computation->count = place;
+    caller->operands = operands;
+    caller->operand_count = kept;
+    free(numbers);
+    free(read);
+}
+
+/* Drops computations that nobody calls. */
+static void sweep_computations(struct module *module)
+{
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        bool *called = memory_zalloc((size_t)module->count + 1);
+        for (int c = 0; c < module->count; c++) {
+            module->computations[c]->id = c;
+        }
+        for (int c = 0; c < module->count; c++) {
+            const struct computation *computation = module->computations[c];
+            for (int i = 0; i < computation->count; i++) {
+                for (int k = 0; k < computation->instructions[i]->called_count; k++) {
+                    called[computation->instructions[i]->called[k]->id] = true;
+                }
+            }
+        }
+        int kept = 0;
+        for (int c = 0; c < module->count; c++) {
+            struct computation *computation = module->computations[c];
+            if (called[c] || computation == module->entry) {
+                module->computations[kept++] = computation;
+                continue;
+            }
+            changed = true;
+            for (int i = 0; i < computation->count; i++) {
+                shrink_become(computation->instructions[i], OP_CONSTANT, 0, NULL);
+            }
+        }
+        module->count = kept;
+        free(called);
+    }
+    for (int c = 0; c < module->count; c++) {
+        module->computations[c]->id = c;
+    }
+}
+
+/* Numbers the entry's parameters without gaps; arguments follow. */
+static void number_parameters(struct specimen *specimen)
+{
+    struct computation *entry = specimen->module->entry;
+    int count = specimen->argument_count, kept = 0;
+    int64_t *numbers = memory_alloc(((size_t)count + 1) * sizeof *numbers);
+    for (int k = 0; k < count; k++) {
+        numbers[k] = -1;
+    }
+    for (int i = 0; i < entry->count; i++) {
+        if (entry->instructions[i]->opcode == OP_PARAMETER) {
+            numbers[entry->instructions[i]->number] = 0;
+        }
+    }
+    for (int k = 0; k < count; k++) {
+        if (numbers[k] == 0) {
+            numbers[k] = kept;
+            specimen->arguments[kept++] = specimen->arguments[k];
+        } else {
+            literal_release(specimen->arguments[k]);
+        }
+    }
+    specimen->argument_count = kept;
+    for (int i = 0; i < entry->count; i++) {
+        if (entry->instructions[i]->opcode == OP_PARAMETER) {
+            entry->instructions[i]->number = numbers[entry->instructions[i]->number];
+        }
+    }
+    free(numbers);
+}
+
+bool specimen_settle(struct specimen *specimen, struct error *err)
+{
+    struct module *module = specimen->module;
+    for (int c = module->count - 1; c >= 0; c--) {
+        struct computation *computation = module->computations[c];
+        see_through_tuples(computation);
+        sweep(computation, computation != module->entry);
+        struct instruction *caller =
+            computation != module->entry ? shrink_only_caller(computation) : NULL;
+        if (caller != NULL && (caller->opcode == OP_FUSION || caller->opcode == OP_CALL)) {
+            drop_unread_parameters(computation, caller);
+        }
+    }
+    sweep_computations(module);
+    for (int c = 0; c < module->count; c++) { /* what callers no longer pass */
+        sweep(module->computations[c], module->computations[c] != module->entry);
+    }
+    number_parameters(specimen);
+    struct module_config *config = &module->config;
+    bool same_entry = config->parameter_count == specimen->argument_count &&
+                      config->result_shape == module->entry->root->shape;
+    config->result_shape = NULL;
+    config->has_entry_layout = same_entry && config->has_entry_layout;
+    config->is_scheduled = false;
+    config->alias_count = config->donor_count = config->prefetch_count = 0;
+    config->propagate_to_parameters = config->propagate_to_output = (struct ints){0};
+    config->spmd_parameter_count = 0;
+    config->spmd_output_sharding = NULL;
+    return module_finish(module, err);
+}
+
+/* --- sizes --- */
+
+static int64_t leaf_elements(const struct shape *shape)
+{
+    int64_t total = shape_is_array(shape) ? shape_elements(shape) : 0;
+    for (int i = 0; shape_is_tuple(shape) && i < shape->count; i++) {
+        total += leaf_elements(shape->elements[i]);
+    }
+    return total;
+}
+
+struct specimen_size specimen_size(const struct specimen *specimen)
+{
+    struct specimen_size size = {0};
+    const struct module *module = specimen->module;
+    for (int c = 0; c < module->count; c++) {
+        const struct computation *computation = module->computations[c];
+        size.instructions += computation->count;
+        for (int i = 0; i < computation->count; i++) {
+            const struct instruction *instruction = computation->instructions[i];
+            size.elements += leaf_elements(instruction->shape);
+            size.rest += instruction->operand_count + 2 * instruction->attr_count;
+        }
+    }
+    return size;
+}
+
+bool specimen_size_less(struct specimen_size a, struct specimen_size b)
+{
+    if (a.instructions != b.instructions) {
+        return a.instructions < b.instructions;
+    }
+    return a.elements != b.elements ? a.elements < b.elements : a.rest < b.rest;
+}

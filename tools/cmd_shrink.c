@@ -1,0 +1,429 @@
+/* referee shrink: the smallest module that still fails in the same way. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compare/shrink.h"
+#include "corpus/case.h"
+#include "hlo/base/arena.h"
+#include "hlo/base/error.h"
+#include "hlo/base/text.h"
+#include "hlo/format.h"
+#include "hlo/literal.h"
+#include "hlo/module.h"
+#include "hlo/verify.h"
+#include "tools/arguments.h"
+#include "tools/commands.h"
+#include "tools/modules.h"
+#include "tools/options.h"
+#include "tools/progress.h"
+#include "tools/shrink_script.h"
+
+struct shrink_command {
+    const char *backend, *script, *output, *tolerance, *profile;
+    struct string_list inputs, flags;
+    int64_t seed, jobs, runs, failures;
+    double seconds, timeout;
+    bool resume, quiet;
+    /* of the work */
+    struct specimen specimen;
+    struct shrink_backend_test test;
+    struct script_test script_test;
+    char *note, *output_path;
+    struct progress progress;
+    double start, candidate_timeout;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    interrupted = 1;
+}
+
+static bool is_interrupted(void *context)
+{
+    (void)context;
+    return interrupted != 0;
+}
+
+/* --- what fails --- */
+
+static bool load_specimen(struct shrink_command *command, const char *path, struct error *err)
+{
+    struct loaded_file file;
+    struct case_header header = {0};
+    struct arguments arguments = {0};
+    if (!module_load(path, &file, err)) {
+        return false;
+    }
+    struct loaded_module *part = &file.modules[0];
+    bool ok = file.count == 1 ||
+              error_set(err, ERROR_INVALID_ARGUMENT,
+                        "%s holds %d modules; shrink takes one at a time", path, file.count);
+    if (ok && part->error != NULL) {
+        *err = *part->error;
+        ok = false;
+    }
+    ok = ok && case_header_read(part->header, part->name, &header, err) &&
+         arguments_find(part, &header, &command->inputs, 0, &arguments, err);
+    if (ok) {
+        struct specimen *specimen = &command->specimen;
+        struct specimen borrowed = {.module = part->module};
+        int count = part->module->entry->parameter_count;
+        borrowed.argument_count = count;
+        borrowed.arguments = memory_zalloc(((size_t)count + 1) * sizeof *borrowed.arguments);
+        struct input_options inputs = {.seed = (uint64_t)command->seed};
+        for (int i = 0; arguments.count == count && i < count; i++) {
+            borrowed.arguments[i] = literal_retain(arguments.literals[i]);
+        }
+        ok = arguments.count == count ||
+             inputs_generate(part->module, &inputs, borrowed.arguments, NULL, err);
+        ok = ok && specimen_copy(&borrowed, specimen, err);
+        borrowed.module = NULL;
+        specimen_finish(&borrowed);
+    }
+    arguments_finish(&arguments);
+    case_header_finish(&header);
+    loaded_file_finish(&file);
+    return ok;
+}
+
+/* --- tests --- */
+
+static void close_backends(struct shrink_command *command)
+{
+    struct shrink_backend_test *test = &command->test;
+    for (int64_t i = 0; test->references != NULL && i < command->jobs; i++) {
+        backend_close(test->backends[i]);
+        backend_close(test->references[i]);
+    }
+    free(test->backends);
+    free(test->references);
+    test->backends = test->references = NULL;
+}
+
+/* One of each a job, with that many seconds for a module. */
+static bool open_backends(struct shrink_command *command, double timeout, struct error *err)
+{
+    struct shrink_backend_test *test = &command->test;
+    size_t count = (size_t)command->jobs;
+    struct backend_flag *flags = flags_make(&command->flags);
+    struct backend_options options = {
+        .timeout = timeout, .flags = flags, .flag_count = (int)command->flags.count};
+    struct backend_options reference = {.timeout = timeout};
+    close_backends(command);
+    test->backends = memory_zalloc(count * sizeof(struct backend *));
+    test->references = memory_zalloc(count * sizeof(struct backend *));
+    bool ok = true;
+    for (size_t i = 0; ok && i < count; i++) {
+        test->backends[i] = backend_open(command->backend, &options, err);
+        test->references[i] =
+            test->backends[i] != NULL ? backend_open("interp:", &reference, err) : NULL;
+        ok = test->references[i] != NULL;
+    }
+    flags_free(flags, command->flags.count);
+    return ok;
+}
+
+static bool set_tolerance(struct shrink_command *command)
+{
+    static const char *const names[] = {"default", "derived", "xla", "bits"};
+    struct differential_options *options = &command->test.differential;
+    options->abs_error_bound = options->rel_error_bound = 1e-3;
+    for (int i = 0; command->tolerance != NULL; i++) {
+        if (i == (int)(sizeof names / sizeof *names)) {
+            fprintf(stderr, "referee: --tolerance takes default, derived, xla or bits\n");
+            return false;
+        }
+        if (strcmp(names[i], command->tolerance) == 0) {
+            options->tolerance = (enum tolerance_kind)i;
+            break;
+        }
+    }
+    options->profile = command->profile != NULL ? profile_find(command->profile) : NULL;
+    if (command->profile != NULL && options->profile == NULL) {
+        fprintf(stderr, "referee: there is no profile '%s'\n", command->profile);
+        return false;
+    }
+    return true;
+}
+
+/* A candidate has what the original took and room; it may loop for ever where the original did not.
+ * What hangs has the time after which the original was given up. */
+static double candidate_timeout(const struct shrink_command *command, double seconds)
+{
+    const double least = 2, room = 4;
+    double limit = room * seconds > least ? room * seconds : least;
+    bool hangs = command->test.signature.outcome == OUTCOME_TIMEOUT;
+    return hangs || limit > command->timeout ? command->timeout : limit;
+}
+
+/* How the original fails on the backend: the first failure of the runs. False when none fails, or
+ * not often enough; the odds are told. */
+static bool find_signature(struct shrink_command *command)
+{
+    struct shrink_backend_test *test = &command->test;
+    int failed = 0, runs = (int)command->runs;
+    double start = now_seconds();
+    for (int i = 0; i < runs; i++) {
+        struct differential_options options = test->differential;
+        options.arguments = command->specimen.arguments;
+        options.argument_count = command->specimen.argument_count;
+        struct differential_result result;
+        struct failure_signature signature;
+        differential_run(command->specimen.module, test->backends[0], test->references[0], &options,
+                         &result);
+        failure_signature_of(&result, &signature);
+        bool fails = signature.outcome != OUTCOME_PASS && signature.outcome != OUTCOME_VACUOUS &&
+                     signature.outcome != OUTCOME_INCONCLUSIVE &&
+                     signature.outcome != OUTCOME_UNSUPPORTED;
+        if (fails && test->signature.kind == NULL) {
+            test->signature = signature;
+            failed++;
+        } else {
+            failed += fails && failure_signature_equal(&signature, &test->signature);
+            failure_signature_finish(&signature);
+        }
+        differential_result_finish(&result);
+    }
+    struct text text;
+    text_init(&text);
+    if (failed > 0) {
+        failure_signature_print(&test->signature, &text);
+        text_printf(&text, " on %s", command->backend);
+        if (runs > 1) {
+            text_printf(&text, " in %d of %d runs", failed, runs);
+        }
+        if (!command->quiet) {
+            printf("fails: %s\n", text.data);
+        }
+    } else {
+        fprintf(stderr, "referee: it does not fail on %s in %d run%s; nothing to shrink\n",
+                command->backend, runs, runs > 1 ? "s: try --runs" : "");
+    }
+    command->note = text_take(&text);
+    text_finish(&text);
+    test->runs = runs;
+    test->failures = (int)command->failures;
+    command->candidate_timeout = candidate_timeout(command, (now_seconds() - start) / runs);
+    return failed > 0;
+}
+
+static bool find_script_status(struct shrink_command *command)
+{
+    struct error err = {0};
+    struct text text;
+    int status = script_run(&command->script_test, 0, &command->specimen, &err);
+    command->script_test.status = status;
+    if (status < 0) {
+        print_error(&err);
+        return false;
+    }
+    if (status == 0) {
+        fprintf(stderr, "referee: the command does not fail on it (exit status 0); nothing to "
+                        "shrink\n");
+        return false;
+    }
+    text_init(&text);
+    text_printf(&text, "%s ends with ", command->script);
+    if (status >= SCRIPT_SIGNAL) {
+        text_printf(&text, "signal %d", status - SCRIPT_SIGNAL);
+    } else if (status == SCRIPT_TIMEOUT) {
+        text_append(&text, "no end within the time limit");
+    } else {
+        text_printf(&text, "exit status %d", status);
+    }
+    if (!command->quiet) {
+        printf("fails: %s\n", text.data);
+    }
+    command->note = text_take(&text);
+    text_finish(&text);
+    return true;
+}
+
+/* --- progress --- */
+
+static void save_best(void *context, const struct specimen *best, const char *by)
+{
+    struct shrink_command *command = context;
+    struct error err = {0};
+    if (!specimen_write(best, command->note, command->output_path, &err)) {
+        print_error(&err);
+    }
+    if (!command->quiet && isatty(STDERR_FILENO)) {
+        struct specimen_size size = specimen_size(best);
+        fprintf(stderr, "\r\033[K%.1f s: %lld instructions, %lld elements (%s)",
+                now_seconds() - command->start, (long long)size.instructions,
+                (long long)size.elements, by);
+    }
+}
+
+/* The contexts of tests and of the other hooks differ: these pass on what is theirs. */
+static bool run_test(void *context, int thread, const struct specimen *specimen)
+{
+    struct shrink_command *command = context;
+    return command->script != NULL ? shrink_test_script(&command->script_test, thread, specimen)
+                                   : shrink_test_backend(&command->test, thread, specimen);
+}
+
+static int shrink_and_report(struct shrink_command *command)
+{
+    struct shrink_options options = {.jobs = (int)command->jobs,
+                                     .seconds = command->seconds,
+                                     .test = run_test,
+                                     .on_progress = save_best,
+                                     .stopped = is_interrupted,
+                                     .context = command};
+    struct shrink_statistics statistics;
+    struct specimen_size before = specimen_size(&command->specimen);
+    struct error err = {0};
+    signal(SIGINT, on_signal);
+    signal(SIGTERM, on_signal);
+    command->start = now_seconds();
+    shrink_run(&command->specimen, &options, &statistics);
+    struct specimen_size after = specimen_size(&command->specimen);
+    if (!command->quiet && isatty(STDERR_FILENO)) {
+        fprintf(stderr, "\r\033[K");
+    }
+    if (!specimen_write(&command->specimen, command->note, command->output_path, &err)) {
+        print_error(&err);
+        return EXIT_INFRASTRUCTURE;
+    }
+    if (!command->quiet) {
+        printf(
+            "%lld instructions, %lld elements → %lld instructions, %lld elements in %.1f s, %lld "
+            "candidates (%lld not valid)%s\nwritten to %s\n",
+            (long long)before.instructions, (long long)before.elements,
+            (long long)after.instructions, (long long)after.elements, statistics.seconds,
+            (long long)statistics.candidates, (long long)statistics.invalid,
+            statistics.complete ? "" : "; stopped before nothing more helped",
+            command->output_path);
+    }
+    return EXIT_AS_EXPECTED;
+}
+
+/* --- the command --- */
+
+static char *default_output(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    size_t size = strcspn(name, ".");
+    struct text text;
+    text_init(&text);
+    text_printf(&text, "%.*s.reduced.hlo", (int)size, name);
+    char *output = text_take(&text);
+    text_finish(&text);
+    return output;
+}
+
+static int run_command(struct shrink_command *command, const char *path)
+{
+    struct error err = {0};
+    char folder[] = "/tmp/referee-shrink-XXXXXX";
+    int status = EXIT_INFRASTRUCTURE;
+    command->output_path =
+        command->output != NULL ? memory_strdup(command->output) : default_output(path);
+    if (command->resume && access(command->output_path, R_OK) == 0) {
+        path = command->output_path;
+    }
+    set_memory_limit(0, MEMORY_BESIDE_BACKENDS);
+    if (!load_specimen(command, path, &err)) {
+        print_error(&err);
+        status = EXIT_USAGE;
+    } else if (command->script != NULL) {
+        command->script_test = (struct script_test){
+            .command = command->script, .folder = folder, .timeout = command->timeout};
+        if (mkdtemp(folder) == NULL) {
+            perror(folder);
+        } else {
+            status = find_script_status(command) ? shrink_and_report(command) : EXIT_FINDINGS;
+            for (int64_t i = 0; i < command->jobs; i++) {
+                struct text file;
+                text_init(&file);
+                text_printf(&file, "%s/candidate.%lld.hlo", folder, (long long)i);
+                unlink(file.data);
+                text_finish(&file);
+            }
+            rmdir(folder);
+        }
+    } else if (!open_backends(command, command->timeout, &err)) {
+        print_error(&err);
+    } else if (!find_signature(command)) {
+        status = EXIT_FINDINGS;
+    } else if (!open_backends(command, command->candidate_timeout, &err)) {
+        print_error(&err);
+    } else {
+        status = shrink_and_report(command);
+    }
+    close_backends(command);
+    failure_signature_finish(&command->test.signature);
+    specimen_finish(&command->specimen);
+    free(command->note);
+    free(command->output_path);
+    return status;
+}
+
+int command_shrink(int argc, char **argv)
+{
+    struct shrink_command command = {
+        .backend = "cpu:", .seed = 1, .jobs = 2, .runs = 1, .failures = 1, .timeout = 60};
+    struct string_list paths = {0};
+    bool help = false;
+    const struct option table[] = {
+        {"backend", 'b', OPTION_TEXT, &command.backend, "URI", "what it fails on (default cpu:)"},
+        {"script", 0, OPTION_TEXT, &command.script, "CMD",
+         "a command that is given a file instead: it fails if its exit status is not 0, and "
+         "candidates must end with the same"},
+        {"output", 'o', OPTION_TEXT, &command.output, "FILE",
+         "where the smallest module goes, and each smaller one as it is found (default "
+         "NAME.reduced.hlo)"},
+        {"resume", 0, OPTION_FLAG, &command.resume, NULL,
+         "go on from what the output file holds already"},
+        {"time", 0, OPTION_SECONDS, &command.seconds, "TIME",
+         "stop after that, with the best so far"},
+        {"jobs", 'j', OPTION_INT, &command.jobs, "N", "candidates at a time (default 2)"},
+        {"runs", 0, OPTION_INT, &command.runs, "N",
+         "run each candidate up to N times, for failures that come and go"},
+        {"failures", 0, OPTION_INT, &command.failures, "K",
+         "how many of the runs must fail (default 1)"},
+        {"option", 'O', OPTION_LIST, &command.flags, "NAME=VALUE",
+         "set an XLA flag for the backend"},
+        {"inputs", 'i', OPTION_LIST, &command.inputs, "FILE", "an argument, one per parameter"},
+        {"seed", 's', OPTION_INT, &command.seed, "N", "draw arguments from this seed (default 1)"},
+        {"tolerance", 0, OPTION_TEXT, &command.tolerance, "KIND", "default, derived, xla or bits"},
+        {"profile", 0, OPTION_TEXT, &command.profile, "NAME", "what the backend may do"},
+        {"timeout", 't', OPTION_SECONDS, &command.timeout, "TIME",
+         "for one candidate (default 60)"},
+        {"quiet", 'q', OPTION_FLAG, &command.quiet, NULL, "write the file and say nothing"},
+        {"help", 'h', OPTION_FLAG, &help, NULL, "this text"},
+        {0}};
+    int status = EXIT_USAGE;
+    if (!options_parse(&(struct option_table){.options = table}, argc, argv, &paths)) {
+        status = EXIT_USAGE;
+    } else if (help) {
+        printf("usage: referee shrink MODULE (--backend URI | --script CMD) [-o FILE]\n\n"
+               "Finds the smallest module that still fails with the same signature: outcome and "
+               "kind of\nerror. Every candidate verifies before it counts. The file has the "
+               "arguments in \"//@ arg\"\nlines, so that 'referee run FILE' shows the "
+               "failure.\n\n");
+        options_help(table);
+        status = EXIT_AS_EXPECTED;
+    } else if (paths.count != 1) {
+        fprintf(stderr, "usage: referee shrink MODULE (--backend URI | --script CMD) [-o FILE]\n");
+    } else if (command.jobs < 1 || command.jobs > 64 || command.runs < 1 || command.runs > 1000 ||
+               command.failures < 1 || command.failures > command.runs) {
+        fprintf(stderr,
+                "referee: --jobs takes 1 to 64, --runs 1 to 1000, --failures 1 to --runs\n");
+    } else if (set_tolerance(&command)) {
+        status = run_command(&command, paths.items[0]);
+    }
+    string_list_finish(&paths);
+    string_list_finish(&command.inputs);
+    string_list_finish(&command.flags);
+    return status;
+}
