@@ -137,6 +137,12 @@ static void warn_unknown(const ProtobufCMessage *message, const char *where, str
                          struct text *warnings)
 {
     for (size_t i = 0; i < message->n_unknown_fields; i++) {
+        const ProtobufCMessageUnknownField *field = &message->unknown_fields[i];
+        bool is_empty = field->wire_type == PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED &&
+                        field->len == 1 && field->data[0] == 0;
+        if (is_empty) { /* a message of defaults */
+            continue;
+        }
         text_printf(warnings, "%s: field %s%u is not known here and was passed over\n", where,
                     path->data, (unsigned)message->unknown_fields[i].tag);
     }

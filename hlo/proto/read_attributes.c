@@ -24,6 +24,30 @@ static bool read_word(struct reading *reading, const char *word)
                                                     "%s \"%s\" is unknown", info->text, word);
 }
 
+/* Newer files give the order instead of the type: integers have a total one, floats either. Both
+ * words were seen in the dumps of compilers of 2026. */
+static bool read_comparison(struct reading *reading)
+{
+    const struct instruction *instruction = reading->instruction;
+    const char *order = reading->proto->comparison_order;
+    if (!read_word(reading, reading->proto->comparison_type)) {
+        return false;
+    }
+    if (!reading->absent || order == NULL || *order == '\0') {
+        return true;
+    }
+    const struct shape *shape =
+        instruction->operand_count > 0 ? instruction->operands[0]->shape : NULL;
+    bool is_total = strcmp(order, "TOTAL") == 0;
+    if (is_total && shape != NULL && shape_is_array(shape) && type_is_float(shape->type)) {
+        reading->absent = false;
+        reading->attr->integer = COMPARE_TOTALORDER;
+    }
+    return is_total || strcmp(order, "PARTIAL") == 0 ||
+           error_set(reading->err, ERROR_INVALID_ARGUMENT, "comparison_order \"%s\" is unknown",
+                     order);
+}
+
 /* A number that stands for a word must have one. */
 static bool check_word(struct reading *reading)
 {
@@ -245,7 +269,7 @@ static bool read_attr(struct reading *reading)
     case ATTR_DIRECTION:
         return read_word(reading, proto->comparison_direction);
     case ATTR_TYPE:
-        return read_word(reading, proto->comparison_type);
+        return read_comparison(reading);
     case ATTR_KIND:
         return read_word(reading, proto->fusion_kind);
     case ATTR_LOWER:

@@ -80,10 +80,14 @@ static bool read_computations(struct reader *reader, struct error *err)
 
 /* --- schedule --- */
 
-/* Puts the instructions of a computation into the order of the sequence. */
+/* Puts the instructions of a computation into the order of the sequence. Dumps amid a pipeline have
+ * empty ones for computations that were never scheduled: those of fusions. */
 static bool schedule_computation(struct reader *reader, struct computation *computation,
                                  size_t count, const int64_t *ids, struct error *err)
 {
+    if (count == 0) {
+        return true;
+    }
     if (count != (size_t)computation->count) {
         return fail(reader, err, "the schedule of %s has %zu of its %d instructions",
                     computation->name, count, computation->count);

@@ -303,6 +303,35 @@ START_TEST(test_malformed)
 }
 END_TEST
 
+/* Dumps amid a pipeline: the schedule names a computation and none of its instructions. */
+START_TEST(test_empty_sequence)
+{
+    for (int kept = 0; kept < 2; kept++) { /* one of several is too few */
+        Referee__HloModuleProto *proto = unpack("header.pb");
+        Referee__HloScheduleProto__InstructionSequence *sequence = NULL;
+        for (size_t i = 0; i < proto->schedule->n_sequences; i++) {
+            if (proto->schedule->sequences[i]->value->n_instruction_ids > 1) {
+                sequence = proto->schedule->sequences[i]->value;
+            }
+        }
+        ck_assert_ptr_nonnull(sequence);
+        sequence->n_instruction_ids = (size_t)kept;
+        size_t size = referee__hlo_module_proto__get_packed_size(proto);
+        uint8_t *data = malloc(size);
+        referee__hlo_module_proto__pack(proto, data);
+        referee__hlo_module_proto__free_unpacked(proto, NULL);
+        struct error err = {0};
+        struct module *module = proto_read_module(data, size, "part.pb", NULL, NULL, &err);
+        ck_assert_msg((module != NULL) == (kept == 0), "%s", err.message);
+        if (kept == 1) {
+            ck_assert_ptr_nonnull(strstr(err.message, "has 1 of its"));
+        }
+        module_destroy(module);
+        free(data);
+    }
+}
+END_TEST
+
 START_TEST(test_truncated)
 {
     size_t size;
@@ -373,6 +402,7 @@ int main(void)
     suite_add_tcase(suite, read);
     TCase *malformed = tcase_create("malformed");
     tcase_add_loop_test(malformed, test_malformed, 0, sizeof damages / sizeof *damages);
+    tcase_add_test(malformed, test_empty_sequence);
     tcase_add_test(malformed, test_truncated);
     tcase_add_test(malformed, test_deep_nesting);
     suite_add_tcase(suite, malformed);
