@@ -58,15 +58,27 @@ static int combine(struct place *place, const struct tile *tile, int64_t *tile_s
     return count;
 }
 
+/* Dimensions that the first tile has beyond those of the shape: they are major ones of size 1, as
+ * in u32[]{:T(128)}, one element in a tile of 128. */
+static int missing_dimensions(const struct shape *shape)
+{
+    int rank = shape->layout->tile_count > 0 ? shape->layout->tiles[0].rank : 0;
+    return rank > shape->rank ? rank - shape->rank : 0;
+}
+
 /* The place of an element in tiled memory, padding counted; *size is the whole memory's. */
 static int64_t memory_index(const struct shape *shape, const int64_t *index, int64_t *size)
 {
     const struct layout *layout = shape->layout;
-    struct place place = {.rank = shape->rank};
+    int missing = missing_dimensions(shape);
+    struct place place = {.rank = shape->rank + missing};
+    for (int i = 0; i < missing; i++) {
+        place.sizes[i] = 1;
+    }
     for (int i = 0; i < shape->rank; i++) {
         int64_t d = layout->minor_to_major[shape->rank - 1 - i];
-        place.sizes[i] = shape->dimensions[d];
-        place.index[i] = index[d];
+        place.sizes[missing + i] = shape->dimensions[d];
+        place.index[missing + i] = index[d];
     }
     for (int t = 0; t < layout->tile_count; t++) {
         int64_t tile[SHAPE_MAX_RANK];
@@ -103,7 +115,7 @@ static void next_index(const struct shape *shape, int64_t *index)
 /* Tiles this engine can follow: as many dimensions as there are, none of them empty. */
 static bool tiles_are_plain(const struct shape *shape)
 {
-    int rank = shape->rank;
+    int rank = shape->rank + missing_dimensions(shape);
     for (int t = 0; t < shape->layout->tile_count; t++) {
         const struct tile *tile = &shape->layout->tiles[t];
         if (tile->rank > rank || rank + tile->rank > 4 * SHAPE_MAX_RANK || tile->rank == 0 ||
@@ -207,11 +219,63 @@ static void take_element(const struct image *image, int64_t at, int bits, struct
     }
 }
 
+/* The place of an element in tiled memory is a sum over its dimensions, as long as no tile combines
+ * some: offsets[d][i] is what index i in dimension d adds. NULL: combined, or no memory. */
+struct places {
+    int64_t *offsets[SHAPE_MAX_RANK];
+    int64_t *memory;
+};
+
+static bool has_combined_tiles(const struct shape *shape)
+{
+    for (int t = 0; t < shape->layout->tile_count; t++) {
+        const struct tile *tile = &shape->layout->tiles[t];
+        for (int i = 0; i < tile->rank; i++) {
+            if (tile->dimensions[i] == TILE_COMBINED) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void places_init(const struct shape *shape, struct places *places)
+{
+    int64_t total = 1, unused;
+    for (int d = 0; d < shape->rank; d++) {
+        total += shape->dimensions[d];
+    }
+    places->memory =
+        has_combined_tiles(shape) ? NULL : calloc((size_t)total, sizeof *places->memory);
+    int64_t *at = places->memory, index[SHAPE_MAX_RANK] = {0};
+    for (int d = 0; at != NULL && d < shape->rank; d++) {
+        places->offsets[d] = at;
+        for (int64_t i = 0; i < shape->dimensions[d]; i++) {
+            index[d] = i;
+            *at++ = memory_index(shape, index, &unused);
+        }
+        index[d] = 0;
+    }
+}
+
+static int64_t place_of(const struct shape *shape, const struct places *places,
+                        const int64_t *index)
+{
+    int64_t at = 0, unused;
+    if (places->memory == NULL) {
+        return memory_index(shape, index, &unused);
+    }
+    for (int d = 0; d < shape->rank; d++) {
+        at += places->offsets[d][index[d]];
+    }
+    return at;
+}
+
 /* Through memory, element by element. */
 static bool copy_through(const struct literal *operand, const struct shape *from,
                          struct literal *result, const struct shape *to, struct error *err)
 {
-    int64_t index[SHAPE_MAX_RANK] = {0}, size = 0, result_size = 0, unused;
+    int64_t index[SHAPE_MAX_RANK] = {0}, size = 0, result_size = 0;
     int from_bits = memory_bits(from), to_bits = memory_bits(to);
     memory_index(from, index, &size);
     memory_index(to, index, &result_size);
@@ -222,15 +286,20 @@ static bool copy_through(const struct literal *operand, const struct shape *from
     struct image image;
     bool ok = image_create(size * from_bits, &image, err);
     int64_t count = ok ? shape_elements(from) : 0, result_count = ok ? shape_elements(to) : 0;
+    struct places from_places, to_places;
+    places_init(from, &from_places);
+    places_init(to, &to_places);
     for (int64_t i = 0; i < count; i++) {
-        put_element(operand, i, from_bits, memory_index(from, index, &unused), &image);
+        put_element(operand, i, from_bits, place_of(from, &from_places, index), &image);
         next_index(from, index);
     }
     memset(index, 0, sizeof index);
     for (int64_t i = 0; i < result_count; i++) {
-        take_element(&image, memory_index(to, index, &unused), to_bits, result, i);
+        take_element(&image, place_of(to, &to_places, index), to_bits, result, i);
         next_index(to, index);
     }
+    free(from_places.memory);
+    free(to_places.memory);
     image_finish(&image);
     return ok;
 }
@@ -269,6 +338,58 @@ static bool is_bytes(const struct shape *shape)
     return type_bits(shape->type) >= 8 && memory_bits(shape) == 8 * type_bytes(shape->type);
 }
 
+/* Sizes of the dimensions in memory, major to minor: the tile's own in *last and before, all the
+ * others multiplied. */
+static int64_t major_size(const struct shape *shape, int tile_rank, int64_t *last)
+{
+    int64_t major = 1;
+    for (int i = 0; i < tile_rank; i++) {
+        last[i] = 1;
+    }
+    for (int i = 0; i < shape->rank; i++) {
+        int64_t size = shape->dimensions[shape->layout->minor_to_major[i]];
+        if (i < tile_rank) {
+            last[tile_rank - 1 - i] = size;
+        } else {
+            major *= size;
+        }
+    }
+    return major;
+}
+
+/* The same tiles cover the same sizes, so that what they do to the order of elements is the same on
+ * both sides. The major dimension of a tile may be joined to those before it, or parted from them,
+ * where tiles fill it: [4,8,128] and [32,128] in T(8,128). Later tiles must lie within the first.
+ */
+static bool tiles_agree(const struct shape *from, const struct shape *to)
+{
+    const struct layout *a = from->layout, *b = to->layout;
+    if (a->tile_count != b->tile_count || has_combined_tiles(from) || has_combined_tiles(to)) {
+        return false;
+    }
+    if (a->tile_count == 0) {
+        return true;
+    }
+    int rank = a->tiles[0].rank, inner = rank;
+    if (rank == 0 || rank > SHAPE_MAX_RANK || type_bits(from->type) != type_bits(to->type)) {
+        return false;
+    }
+    for (int t = 0; t < a->tile_count; t++) {
+        const struct tile *left = &a->tiles[t], *right = &b->tiles[t];
+        if (left->rank != right->rank || (t > 0 && left->rank > inner) ||
+            memcmp(left->dimensions, right->dimensions,
+                   (size_t)left->rank * sizeof *left->dimensions) != 0) {
+            return false;
+        }
+        inner += t > 0 ? left->rank : 0;
+    }
+    int64_t last[SHAPE_MAX_RANK], other[SHAPE_MAX_RANK], tile = a->tiles[0].dimensions[0];
+    int64_t major = major_size(from, rank, last), other_major = major_size(to, rank, other);
+    return memcmp(last + 1, other + 1, (size_t)(rank - 1) * sizeof *last) == 0 &&
+           major * last[0] == other_major * other[0] &&
+           (last[0] == other[0] || (tile > 0 && last[0] % tile == 0 && other[0] % tile == 0));
+}
+
 /* No more than the order of dimensions changes; elements keep their bits, or are bytes that are
  * read as elements of another type. */
 static bool is_reordering(const struct literal *operand, const struct shape *from,
@@ -276,7 +397,7 @@ static bool is_reordering(const struct literal *operand, const struct shape *fro
 {
     bool same = from->type == to->type && memory_bits(from) == memory_bits(to);
     return (same || (is_bytes(from) && is_bytes(to) && !literal_has_unspecified(operand))) &&
-           from->layout->tile_count == 0 && to->layout->tile_count == 0;
+           tiles_agree(from, to);
 }
 
 /* Sizes of a dynamic result: dimensions but those of size 1 are the same, in order. */

@@ -62,7 +62,8 @@ bool cluster_is_elementwise(const struct instruction *instruction)
 static bool is_reshape(const struct instruction *instruction)
 {
     return instruction->opcode == OP_RESHAPE && is_plain_array(instruction->shape) &&
-           is_plain_array(instruction->operands[0]->shape);
+           is_plain_array(instruction->operands[0]->shape) &&
+           instruction->shape->type == instruction->operands[0]->shape->type;
 }
 
 /* Anything that could be the root of a cluster of so many elements? */
@@ -107,36 +108,42 @@ static void place(struct finder *finder, int i)
 
 /* --- what a cluster reads --- */
 
-/* Is the broadcast, in flat order, element (i / quotient) mod period of its operand? */
-static bool broadcast_view(const struct instruction *broadcast, int64_t *quotient, int64_t *period)
+/* Is the broadcast, in flat order, elements of its operand as a view has them? Fills in where. */
+static bool broadcast_view(const struct instruction *broadcast, struct cluster_view *view)
 {
     const struct shape *shape = broadcast->shape, *from = broadcast->operands[0]->shape;
     struct ints dimensions = attr_ints(broadcast, ATTR_DIMENSIONS);
-    if (!is_plain_array(shape) || !is_plain_array(from) || dimensions.count != from->rank) {
+    if (!is_plain_array(shape) || !is_plain_array(from) || dimensions.count != from->rank ||
+        shape->type != from->type) { /* mixed.h: a conversion */
         return false;
     }
     int64_t before = -1; /* the result's dimension that was mapped last */
-    *quotient = 1;
-    *period = 1;
+    view->quotient = view->period = view->gap = view->outer = 1;
     for (int j = 0; j < from->rank; j++) {
-        int64_t d = dimensions.values[j];
+        int64_t d = dimensions.values[j], between = 1;
         if (from->dimensions[j] == 1) {
             continue;
-        }
-        /* The next one with only dimensions of size 1 between. */
-        for (int64_t e = before + 1; e < d && before >= 0; e++) {
-            if (shape->dimensions[e] != 1) {
-                return false;
-            }
         }
         if (d <= before) {
             return false;
         }
+        for (int64_t e = before + 1; e < d && before >= 0; e++) {
+            between *= shape->dimensions[e];
+        }
+        if (between != 1) {
+            /* A second run of dimensions begins; iotas are looked through in one alone. */
+            if (view->outer != 1 || broadcast->operands[0]->opcode == OP_IOTA) {
+                return false;
+            }
+            view->outer = view->period;
+            view->gap = between;
+            view->period = 1;
+        }
         before = d;
-        *period *= from->dimensions[j];
+        view->period *= from->dimensions[j];
     }
     for (int64_t e = before + 1; e < shape->rank && before >= 0; e++) {
-        *quotient *= shape->dimensions[e];
+        view->quotient *= shape->dimensions[e];
     }
     return true;
 }
@@ -168,7 +175,7 @@ static int add_view(struct builder *builder, struct cluster_view view)
     for (int v = 0; v < cluster->view_count; v++) {
         const struct cluster_view *old = &cluster->views[v];
         if (old->source == view.source && old->quotient == view.quotient &&
-            old->period == view.period) {
+            old->period == view.period && old->gap == view.gap && old->outer == view.outer) {
             return v;
         }
     }
@@ -197,19 +204,19 @@ static int64_t iota_quotient(const struct instruction *iota, int64_t dimension)
 /* The view of an operand from outside. */
 static struct cluster_view view_of(struct builder *builder, const struct instruction *operand)
 {
-    int64_t elements = shape_elements(operand->shape), quotient, period;
-    struct cluster_view view = {operand, -1, operand->shape->type, 1, elements};
-    if (operand->opcode == OP_BROADCAST && broadcast_view(operand, &quotient, &period)) {
+    struct cluster_view view = {
+        operand, -1, operand->shape->type, 1, shape_elements(operand->shape), 1, 1};
+    struct cluster_view through = view;
+    if (operand->opcode == OP_BROADCAST && broadcast_view(operand, &through)) {
         builder->viewed[operand->id] = true;
+        view = through;
         view.source = operand->operands[0];
-        view.quotient = quotient;
-        view.period = period;
         if (view.source->opcode == OP_IOTA) {
             /* No input: it must be there when the members are evaluated one by one. Its value is
              * (place / its quotient) mod its period; period is a multiple of both. */
             int64_t dimension = attr_int(view.source, ATTR_IOTA_DIMENSION, 0);
             builder->viewed[view.source->id] = true;
-            view.quotient = quotient * iota_quotient(view.source, dimension);
+            view.quotient *= iota_quotient(view.source, dimension);
             view.period = view.source->shape->dimensions[dimension];
         }
     } else if (operand->opcode == OP_IOTA && is_plain_array(operand->shape)) {
@@ -393,10 +400,9 @@ static struct cluster *build(struct finder *finder, int root)
 static bool only_viewed(const struct finder *finder, int i)
 {
     const struct instruction *instruction = finder->computation->instructions[i];
-    int64_t quotient, period;
-    bool view =
-        (instruction->opcode == OP_IOTA && is_plain_array(instruction->shape)) ||
-        (instruction->opcode == OP_BROADCAST && broadcast_view(instruction, &quotient, &period));
+    struct cluster_view through;
+    bool view = (instruction->opcode == OP_IOTA && is_plain_array(instruction->shape)) ||
+                (instruction->opcode == OP_BROADCAST && broadcast_view(instruction, &through));
     int first = finder->users.first[i], last = finder->users.first[i + 1];
     for (int u = first; u < last && view; u++) {
         int owner = finder->owner[finder->users.list[u]->id];
@@ -472,4 +478,9 @@ const struct instruction *cluster_input(const struct cluster *cluster, int i)
 int cluster_size(const struct cluster *cluster)
 {
     return cluster->member_count;
+}
+
+const struct instruction *cluster_member(const struct cluster *cluster, int i)
+{
+    return cluster->members[i];
 }

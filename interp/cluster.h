@@ -3,11 +3,10 @@
  *
  * A cluster is a set of instructions of one computation with equally many elements: elementwise
  * ones, and reshapes, which change nothing. All but its root are read inside the cluster only. It
- * reads its inputs as they are or through views: scalars repeated, broadcasts whose element i is
- * element (i / quotient) mod period of the operand, iota. Its result has the same bits as the
- * instructions one by one. Where that takes more than arithmetic (marks of unspecified elements,
- * signalling NaNs in floats that are converted on loading), the instructions are evaluated one by
- * one after all. */
+ * reads its inputs as they are or through views: scalars repeated, broadcasts along one or two runs
+ * of dimensions of the operand, iota. Its result has the same bits as the instructions one by one.
+ * Where that takes more than arithmetic (marks of unspecified elements, signalling NaNs in floats
+ * that are converted on loading), the instructions are evaluated one by one after all. */
 #ifndef INTERP_CLUSTER_H
 #define INTERP_CLUSTER_H
 
@@ -39,6 +38,7 @@ const struct instruction *cluster_input(const struct cluster *cluster, int i);
 
 /* How many instructions it stands for, and those that it looks through. */
 int cluster_size(const struct cluster *cluster);
+const struct instruction *cluster_member(const struct cluster *cluster, int i);
 
 /* The value of the root. Not for several threads at once. */
 struct literal *cluster_run(struct cluster *cluster, struct evaluation *evaluation,

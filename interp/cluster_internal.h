@@ -8,12 +8,13 @@
 enum { CLUSTER_MAX_MEMBERS = 256, CLUSTER_MAX_VIEWS = 64 };
 
 /* An input of the program: lane i is element (i / quotient) mod period of the operand, or, of an
- * iota, that number itself. */
+ * iota, that number itself. An operand may have several such periods, `outer` of them, which follow
+ * each other when one has been repeated `gap` times. */
 struct cluster_view {
     const struct instruction *source; /* the operand, or the iota */
     int input;                        /* number of the operand; −1 for an iota */
     enum type type;
-    int64_t quotient, period;
+    int64_t quotient, period, gap, outer;
 };
 
 struct cluster {

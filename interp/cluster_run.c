@@ -68,6 +68,12 @@ static void load_iota(const struct cluster_view *view, int64_t first, int64_t co
     lane_run(&step, strip, &in, count);
 }
 
+/* Where the period of the operand begins that the lane's `block` of a period's lanes reads. */
+static int64_t block_begin(const struct cluster_view *view, int64_t block)
+{
+    return view->outer == 1 ? 0 : block / view->gap % view->outer * view->period;
+}
+
 /* Element (i / quotient) mod period for the lanes: runs of one element each. */
 static void gather_runs(const struct cluster_view *view, const char *data, int64_t first,
                         int64_t count, char *raw)
@@ -75,18 +81,22 @@ static void gather_runs(const struct cluster_view *view, const char *data, int64
     const enum type type = lane_bits_type(view->type);
     const int64_t bytes = type_bytes(type);
     int64_t at = first / view->quotient % view->period;
+    int64_t block = first / view->quotient / view->period, begin = block_begin(view, block);
     int64_t left = view->quotient - first % view->quotient;
     int64_t offsets[LANE_STRIP];
     for (int64_t i = 0; i < count;) {
         int64_t run = left < count - i ? left : count - i;
         if (view->quotient >= LONG_RUN) {
-            lane_fill(type, data + at * bytes, raw + i * bytes, run);
+            lane_fill(type, data + (begin + at) * bytes, raw + i * bytes, run);
         }
         for (int64_t r = 0; r < run && view->quotient < LONG_RUN; r++) {
-            offsets[i + r] = at;
+            offsets[i + r] = begin + at;
         }
         i += run;
-        at = at + 1 < view->period ? at + 1 : 0;
+        if (++at == view->period) {
+            at = 0;
+            begin = block_begin(view, ++block);
+        }
         left = view->quotient;
     }
     if (view->quotient < LONG_RUN) {
@@ -99,10 +109,11 @@ static void gather_stretches(const struct cluster_view *view, const char *data, 
                              int64_t count, char *raw)
 {
     const size_t bytes = (size_t)type_bytes(view->type);
-    int64_t at = first % view->period;
-    for (int64_t i = 0; i < count;) {
+    int64_t at = first % view->period, block = first / view->period;
+    for (int64_t i = 0; i < count; block++) {
         int64_t stretch = view->period - at < count - i ? view->period - at : count - i;
-        memcpy(raw + (size_t)i * bytes, data + (size_t)at * bytes, (size_t)stretch * bytes);
+        const size_t from = (size_t)(block_begin(view, block) + at) * bytes;
+        memcpy(raw + (size_t)i * bytes, data + from, (size_t)stretch * bytes);
         i += stretch;
         at = 0;
     }
@@ -127,7 +138,7 @@ static bool load_view(const struct run *run, struct program_frame *frame, int v,
     const bool native = lane_is_native(type);
     int64_t at = view->quotient == 1 ? first % view->period : 0;
     if (view->quotient == 1 && at + count <= view->period) {
-        data += (size_t)at * bytes;
+        data += (size_t)(block_begin(view, first / view->period) + at) * bytes;
         if (native) {
             program_bind_input(frame, v, data);
             return true;

@@ -4,9 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "hlo/attr.h"
+#include "hlo/base/pool.h"
 #include "hlo/floats.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
+#include "interp/eval.h"
 #include "interp/exact.h"
 #include "interp/integer_dot.h"
 #include "interp/ordered_dot.h"
@@ -372,4 +375,50 @@ bool contract_spread(const struct instruction *instruction, struct literal *cons
         }
     }
     return true;
+}
+
+/* --- operands of default precision --- */
+
+struct rounding {
+    const float *from;
+    float *to;
+};
+
+/* To bf16, ties to even; NaN keeps its upper bits. */
+static void round_range(void *context, int64_t begin, int64_t end)
+{
+    const struct rounding *rounding = context;
+    for (int64_t i = begin; i < end; i++) {
+        uint32_t bits;
+        memcpy(&bits, &rounding->from[i], sizeof bits);
+        bool is_nan = (bits & 0x7fffffff) > 0x7f800000;
+        bits = is_nan ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1);
+        bits &= 0xffff0000;
+        memcpy(&rounding->to[i], &bits, sizeof bits);
+    }
+}
+
+struct literal *contract_operand(const struct evaluation *evaluation,
+                                 const struct instruction *instruction, int operand,
+                                 struct literal *value, struct error *err)
+{
+    const struct attr *attr = attr_get(instruction, ATTR_OPERAND_PRECISION);
+    bool is_default = (attr == NULL || operand >= attr->precisions.count ||
+                       attr->precisions.values[operand] == PRECISION_DEFAULT) &&
+                      attr_get(instruction, ATTR_ALGORITHM) == NULL;
+    if (!evaluation->options.bf16_products || !is_default || value->shape->type != TYPE_F32) {
+        return literal_retain(value);
+    }
+    struct literal *result = literal_create(value->shape, err);
+    if (result == NULL) {
+        return NULL;
+    }
+    struct rounding rounding = {literal_data(value), literal_data(result)};
+    pool_for(literal_elements(value), 1 << 16, round_range, &rounding);
+    for (int64_t i = 0; literal_has_unspecified(value) && i < literal_elements(value); i++) {
+        if (literal_is_unspecified(value, i)) {
+            literal_mark_unspecified(result, i);
+        }
+    }
+    return result;
 }

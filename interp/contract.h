@@ -16,6 +16,7 @@
 #include "interp/exact_dot.h"
 
 struct error;
+struct evaluation;
 struct instruction;
 struct literal;
 
@@ -71,6 +72,12 @@ exact_dot_emit contract_emit;
 bool contract(const struct contract_format *format, const struct exact_dot_operand *a,
               const struct exact_dot_operand *b, int64_t depth, exact_dot_emit *emit,
               void *emit_context, struct error *err);
+
+/* Operand 0 or 1 of a dot or convolution as it is multiplied: the value itself, retained, or
+ * rounded to bf16 where the options want that (bf16_products). */
+struct literal *contract_operand(const struct evaluation *evaluation,
+                                 const struct instruction *instruction, int operand,
+                                 struct literal *value, struct error *err);
 
 /* f32 of the operand's dimensions: 1 where the element is such, else 0; 1 everywhere without `is`.
  */

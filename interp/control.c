@@ -207,7 +207,8 @@ static bool run_tape(struct evaluation *evaluation, const struct instruction *in
                      struct operands *operands, struct literal **result, struct error *err)
 {
     const struct interp_options *options = &evaluation->options;
-    if (options->on_instruction != NULL || options->noise != NULL || evaluation->plans == NULL) {
+    if (options->on_instruction != NULL || options->noise != NULL || options->replace != NULL ||
+        evaluation->plans == NULL) {
         return false;
     }
     struct tape *tape = plans_tape(evaluation->plans, instruction);

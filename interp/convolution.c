@@ -74,9 +74,10 @@ bool convolution_describe(struct convolution *convolution, const struct instruct
     return true;
 }
 
+/* bounds: NULL, or where those of sums go that are not rounded. */
 static struct literal *evaluate(const struct instruction *instruction, const struct literal *lhs,
                                 const struct literal *rhs, const struct shape *shape, bool in_order,
-                                struct error *err)
+                                struct literal **bounds, struct error *err)
 {
     struct literal *input = dot_operand(lhs, shape->type, err);
     struct literal *kernel = dot_operand(rhs, shape->type, err);
@@ -84,7 +85,12 @@ static struct literal *evaluate(const struct instruction *instruction, const str
     struct convolution convolution;
     bool ok = input != NULL && kernel != NULL && output != NULL &&
               convolution_describe(&convolution, instruction, input, kernel, output, err);
-    if (ok) {
+    if (ok && bounds != NULL) {
+        *bounds = literal_create(shape_with_type(shape, TYPE_F32), err);
+        ok = *bounds != NULL;
+        convolution.bounds = ok ? literal_data(*bounds) : NULL;
+        ok = ok && convolution_by_products(&convolution, err);
+    } else if (ok) {
         convolution.format.in_order = in_order;
         ok = convolution_is_depthwise(&convolution) ? convolution_depthwise(&convolution, err)
                                                     : convolution_by_products(&convolution, err);
@@ -102,19 +108,25 @@ static struct literal *evaluate_again(const struct instruction *instruction,
                                       struct literal *const operands[2], struct error *err)
 {
     return evaluate(instruction, operands[0], operands[1],
-                    shape_with_type(instruction->shape, TYPE_F32), false, err);
+                    shape_with_type(instruction->shape, TYPE_F32), false, NULL, err);
 }
 
-struct literal *eval_convolution(struct evaluation *evaluation,
-                                 const struct instruction *instruction, struct operands *operands,
-                                 struct error *err)
+struct literal *convolution_bounded(struct evaluation *evaluation,
+                                    const struct instruction *instruction,
+                                    struct operands *operands, struct literal **bounds,
+                                    struct error *err)
 {
     struct literal *dense[2] = {convolution_dense(instruction, operands, false, err),
                                 convolution_dense(instruction, operands, true, err)};
     struct literal *result = NULL;
+    for (int i = 0; i < 2; i++) {
+        struct literal *whole = dense[i];
+        dense[i] = whole != NULL ? contract_operand(evaluation, instruction, i, whole, err) : NULL;
+        literal_release(whole);
+    }
     if (dense[0] != NULL && dense[1] != NULL) {
         result = evaluate(instruction, dense[0], dense[1], instruction->shape,
-                          evaluation->options.fidelity == FIDELITY_LITERAL, err);
+                          evaluation->options.fidelity == FIDELITY_LITERAL, bounds, err);
     }
     bool ok = result != NULL && contract_spread(instruction, dense, evaluate_again, result, err) &&
               convolution_mark_holes(instruction, dense, evaluate_again, result, err);
@@ -125,4 +137,11 @@ struct literal *eval_convolution(struct evaluation *evaluation,
         return NULL;
     }
     return result;
+}
+
+struct literal *eval_convolution(struct evaluation *evaluation,
+                                 const struct instruction *instruction, struct operands *operands,
+                                 struct error *err)
+{
+    return convolution_bounded(evaluation, instruction, operands, NULL, err);
 }

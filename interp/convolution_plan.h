@@ -19,6 +19,7 @@
 #include "hlo/attr.h"
 #include "interp/contract.h"
 
+struct evaluation;
 struct literal;
 struct instruction;
 struct operands;
@@ -36,8 +37,9 @@ struct convolution {
     enum type input_type, kernel_type; /* part types */
     const char *input, *kernel;
     char *output;
-    int parts; /* 2: complex */
-    int rank;  /* spatial */
+    float *bounds; /* NULL, or of elements like the output's: how far each sum may be off */
+    int parts;     /* 2: complex */
+    int rank;      /* spatial */
     struct convolution_dimension dimensions[SHAPE_MAX_RANK];
     int64_t batches; /* of the output */
     int64_t input_batch_stride, output_batch_stride;
@@ -52,6 +54,13 @@ struct convolution {
  * says that it stands for. NULL with *err. */
 struct literal *convolution_dense(const struct instruction *instruction,
                                   const struct operands *operands, bool right, struct error *err);
+
+/* The sums of a convolution of f64 result as doubles that are not rounded further, and in *bounds
+ * (f32, owned) how far each may be off (exact_dot_bounded). NULL with *err. */
+struct literal *convolution_bounded(struct evaluation *evaluation,
+                                    const struct instruction *instruction,
+                                    struct operands *operands, struct literal **bounds,
+                                    struct error *err);
 
 /* Reads the instruction's numbers; shapes are as the instruction has them, element types as given.
  * False with *err for what is not supported. */

@@ -17,6 +17,7 @@ struct products {
     const struct convolution *convolution;
     const char *input, *kernel; /* of the group */
     char *output;
+    float *bounds;   /* of its elements, or NULL */
     int64_t columns; /* output features of a group */
     bool pixels;
     int row_rank;
@@ -394,6 +395,19 @@ static void emit_rows(void *context, int64_t first_row, int64_t rows, int64_t fi
     }
 }
 
+/* The bounds of the same sums. */
+static void emit_bounds(void *context, int64_t first_row, int64_t rows, int64_t first_column,
+                        int64_t columns, const double *values, int64_t step)
+{
+    const struct products *sums = context;
+    struct convolution convolution = *sums->convolution;
+    struct products bounds = *sums;
+    convolution.format.type = TYPE_F32;
+    bounds.convolution = &convolution;
+    bounds.output = (char *)sums->bounds;
+    emit_rows(&bounds, first_row, rows, first_column, columns, values, step);
+}
+
 /* --- the plan --- */
 
 /* The innermost row dimension: for planes, the one that is densest in the input. */
@@ -502,7 +516,9 @@ static bool multiply(struct products *products, struct error *err)
         .wide = contract_is_wide(convolution->kernel_type),
     };
     int64_t depth = products->taps * convolution->group_features * convolution->parts;
-    return contract(&convolution->format, &patches, &kernel, depth, emit_rows, products, err);
+    return convolution->bounds == NULL
+               ? contract(&convolution->format, &patches, &kernel, depth, emit_rows, products, err)
+               : exact_dot_bounded(&patches, &kernel, depth, emit_rows, emit_bounds, products, err);
 }
 
 bool convolution_by_products(const struct convolution *convolution, struct error *err)
@@ -527,6 +543,9 @@ bool convolution_by_products(const struct convolution *convolution, struct error
                                                     type_bytes(convolution->kernel_type);
         products.output = convolution->output + column * convolution->output_feature_stride *
                                                     type_bytes(convolution->format.type);
+        products.bounds = convolution->bounds == NULL
+                              ? NULL
+                              : convolution->bounds + column * convolution->output_feature_stride;
         ok = multiply(&products, err);
     }
     free(products.tap_places);

@@ -70,13 +70,15 @@ bool conv_describe(struct conv *conv, const struct instruction *instruction, str
         int64_t size = w->dimensions[labels->kernel_spatial[d]];
         int64_t out = y->dimensions[labels->output_spatial[d]];
         int64_t limit = INT64_C(1) << 31;
-        ok = from->base_dilation == 1 && from->stride > 0 && from->stride < limit &&
-             from->window_dilation > 0 && from->window_dilation < limit && in < limit &&
-             size < limit && out < limit && from->padding_low > -limit &&
+        ok = from->base_dilation > 0 && from->base_dilation < limit &&
+             (from->base_dilation == 1 || conv->kind == CONV_FORWARD) && from->stride > 0 &&
+             from->stride < limit && from->window_dilation > 0 && from->window_dilation < limit &&
+             in < limit && size < limit && out < limit && from->padding_low > -limit &&
              from->padding_low < limit && from->padding_high > -limit &&
              from->padding_high < limit && size > 0;
         if (ok) {
-            int64_t padded = in + from->padding_low + from->padding_high;
+            int64_t spread = in > 0 ? (in - 1) * from->base_dilation + 1 : 0;
+            int64_t padded = spread + from->padding_low + from->padding_high;
             int64_t span = (size - 1) * from->window_dilation + 1;
             ok = out == (padded < span ? 0 : (padded - span) / from->stride + 1);
         }
@@ -141,7 +143,9 @@ void conv_products(const void *context, int64_t index, struct exact_accumulator 
             } else {
                 o = conv->kind == CONV_FORWARD ? place[labels->output_spatial[d]] : output[d];
                 i = o * window->stride + step;
-                inside &= i >= 0 && i < conv->x->dimensions[labels->input_spatial[d]];
+                inside &= i >= 0 && i % window->base_dilation == 0;
+                i /= window->base_dilation;
+                inside &= i < conv->x->dimensions[labels->input_spatial[d]];
             }
             x_at += i * conv->x_strides[labels->input_spatial[d]];
             w_at += k * conv->w_strides[labels->kernel_spatial[d]];
@@ -179,10 +183,43 @@ void conv_products(const void *context, int64_t index, struct exact_accumulator 
     }
 }
 
-/* The sums by the convolution evaluator; NULL without an error when it has no such form. */
-static struct literal *run(const struct conv *conv, struct evaluation *evaluation,
-                           const struct instruction *instruction, const struct shape *shape,
-                           struct error *err)
+/* The filter for the gradient of a grouped input, whose input features are what the forward
+ * convolution puts out: w'[o][g, i] = w[i][g, o] for each group g. */
+static struct literal *turn_groups(const struct conv *conv, struct error *err)
+{
+    const struct shape *w = conv->w;
+    int64_t dimensions[SHAPE_MAX_RANK], strides[SHAPE_MAX_RANK];
+    int64_t in = conv->labels.kernel_input_feature, out = conv->labels.kernel_output_feature;
+    int64_t group_out = conv->out / conv->groups;
+    memcpy(dimensions, w->dimensions, (size_t)w->rank * sizeof *dimensions);
+    dimensions[in] = conv->group_in * conv->groups;
+    dimensions[out] = group_out;
+    struct literal *turned = literal_create(shape_array(w->type, w->rank, dimensions), err);
+    if (turned == NULL) {
+        return NULL;
+    }
+    walk_strides(w->rank, dimensions, strides);
+    struct walk walk;
+    walk_begin(&walk);
+    walk_add(&walk, conv->groups, group_out * conv->w_strides[out], conv->group_in * strides[in]);
+    walk_add(&walk, conv->group_in, conv->w_strides[in], strides[in]);
+    walk_add(&walk, group_out, conv->w_strides[out], strides[out]);
+    for (int d = 0; d < conv->labels.spatial_rank; d++) {
+        int64_t spatial = conv->labels.kernel_spatial[d];
+        walk_add(&walk, w->dimensions[spatial], conv->w_strides[spatial], strides[spatial]);
+    }
+    walk_finish(&walk);
+    if (!walk_literal(&walk, turned, 0, conv->second, 0, err)) {
+        literal_release(turned);
+        return NULL;
+    }
+    return turned;
+}
+
+/* The sums by the convolution evaluator; none of them, and true, when it has no such form. */
+static bool run(const struct conv *conv, struct evaluation *evaluation,
+                const struct instruction *instruction, enum type type, bool bounded,
+                struct epilogue *epilogue, struct error *err)
 {
     struct window_dimension dimensions[SHAPE_MAX_RANK];
     struct dim_labels labels = conv->labels;
@@ -209,7 +246,7 @@ static struct literal *run(const struct conv *conv, struct evaluation *evaluatio
         } else if (conv->kind == CONV_BACKWARD_FILTER) {
             /* x with dy as the filter, its taps the stride apart. */
             if (from->reversal || out == 0) {
-                return NULL;
+                return true;
             }
             int64_t span = (out - 1) * from->stride + 1;
             *to = (struct window_dimension){
@@ -221,9 +258,6 @@ static struct literal *run(const struct conv *conv, struct evaluation *evaluatio
                 .base_dilation = 1,
             };
         }
-    }
-    if (conv->kind != CONV_FORWARD && conv->groups > 1) {
-        return NULL;
     }
     const struct dim_labels *old = &conv->labels;
     if (conv->kind == CONV_BACKWARD_INPUT) {
@@ -246,13 +280,43 @@ static struct literal *run(const struct conv *conv, struct evaluation *evaluatio
         labels.output_spatial = old->kernel_spatial;
     }
     struct inner_call call;
-    inner_call_init(&call, instruction, OP_CONVOLUTION, shape);
+    inner_call_init(&call, instruction, OP_CONVOLUTION, shape_with_type(epilogue->shape, type));
     inner_call_set(&call,
                    (struct attr){.key = ATTR_WINDOW, .window = {conv->window.rank, dimensions}});
     inner_call_set(&call, (struct attr){.key = ATTR_DIM_LABELS, .dim_labels = &labels});
-    inner_call_set(&call, (struct attr){.key = ATTR_FEATURE_GROUP_COUNT, .integer = conv->groups});
-    struct literal *values[2] = {(struct literal *)conv->first, (struct literal *)conv->second};
-    return inner_call_run(&call, evaluation, values, 2, err);
+    /* The filter's gradient has the features of the input as batches. */
+    bool filter = conv->kind == CONV_BACKWARD_FILTER;
+    inner_call_set(&call,
+                   (struct attr){.key = filter ? ATTR_BATCH_GROUP_COUNT : ATTR_FEATURE_GROUP_COUNT,
+                                 .integer = conv->groups});
+    bool turn = conv->kind == CONV_BACKWARD_INPUT && conv->groups > 1;
+    struct literal *turned = turn ? turn_groups(conv, err) : NULL;
+    struct literal *values[2] = {(struct literal *)conv->first,
+                                 turn ? turned : (struct literal *)conv->second};
+    bool ok =
+        values[1] != NULL && epilogue_take_sums(epilogue, &call, bounded, evaluation, values, err);
+    literal_release(turned);
+    return ok;
+}
+
+/* A plain convolution of f8 stands for one without a clamp, whose overflow gives no finite value; a
+ * library saturates. Marks where. */
+static bool mark_saturated(const struct epilogue *epilogue, struct literal *part, struct error *err)
+{
+    struct epilogue other = *epilogue;
+    struct literal *unclamped = epilogue->saturate ? literal_create(part->shape, err) : NULL;
+    if (!epilogue->saturate || unclamped == NULL) {
+        return !epilogue->saturate;
+    }
+    other.saturate = false;
+    bool ok = epilogue_apply(&other, epilogue_last(&other), unclamped, err);
+    for (int64_t i = 0; ok && i < literal_elements(part); i++) {
+        if (literal_get_bits(part, i) != literal_get_bits(unclamped, i)) {
+            literal_mark_unspecified(part, i);
+        }
+    }
+    literal_release(unclamped);
+    return ok;
 }
 
 struct literal *conv_finish(const struct conv *conv, struct epilogue *epilogue,
@@ -272,22 +336,28 @@ struct literal *conv_finish(const struct conv *conv, struct epilogue *epilogue,
         parts[i] = ok ? literal_create(part, err) : NULL;
         ok = parts[i] != NULL;
     }
-    struct literal *sums = NULL;
+    /* Nothing but the sums, which are rounded to the result's type then. */
+    bool is_plain = epilogue->count == 1 && amax_count == 0 && !epilogue->saturate &&
+                    type_is_float(epilogue->shape->type);
     if (ok) {
-        enum type type = amax_count > 0 ? TYPE_F64 : epilogue_sum_type(epilogue->shape->type);
-        sums = run(conv, evaluation, instruction, shape_with_type(epilogue->shape, type), err);
-        ok = sums != NULL || err->code == ERROR_NONE;
-        epilogue->sums = sums;
-        ok = ok && epilogue_apply(epilogue, epilogue_last(epilogue), parts[0], err);
-        if (ok && sums == NULL) {
-            ok = custom_call_spread(operands, parts[0], err);
-        }
+        enum type type = is_plain         ? epilogue->shape->type
+                         : amax_count > 0 ? TYPE_F64
+                                          : epilogue_sum_type(epilogue->shape->type);
+        ok = run(conv, evaluation, instruction, type, !is_plain, epilogue, err);
+    }
+    if (ok && is_plain && epilogue->sums != NULL) {
+        literal_release(parts[0]);
+        parts[0] = literal_retain(epilogue->sums);
+    } else if (ok) {
+        ok = epilogue_apply(epilogue, epilogue_last(epilogue), parts[0], err) &&
+             (epilogue->sums != NULL || custom_call_spread(operands, parts[0], err)) &&
+             (epilogue->count > 1 || mark_saturated(epilogue, parts[0], err));
     }
     for (int i = 0; ok && i < amax_count; i++) {
         ok = epilogue_amax(epilogue, amax_nodes[i], parts[1 + i], err) &&
              custom_call_spread(operands, parts[1 + i], err);
     }
-    literal_release(sums);
+    epilogue_release(epilogue);
     if (!ok) {
         for (int i = 0; i <= amax_count && i < EPILOGUE_NODES; i++) {
             literal_release(parts[i]);

@@ -313,7 +313,6 @@ static struct literal *evaluate(struct evaluation *evaluation,
     }
     struct literal *parts[3] = {0};
     int count = 1 + aux + gemm.damax;
-    struct literal *sums = NULL;
     for (int i = 0; ok && i < count; i++) {
         const struct shape *part = custom_call_result_shape(instruction, i);
         bool is_amax = gemm.damax && i == 1;
@@ -328,17 +327,16 @@ static struct literal *evaluate(struct evaluation *evaluation,
     }
     if (ok) {
         enum type sum_type = epilogue_sum_type(shape->type);
-        sums = matmul_dot(&gemm.matmul, evaluation, instruction,
-                          shape_with_type(shape, gemm.damax || aux ? TYPE_F64 : sum_type), err);
-        epilogue.sums = sums;
-        ok = sums != NULL && epilogue_apply(&epilogue, epilogue_last(&epilogue), parts[0], err);
+        ok = matmul_sums(&gemm.matmul, evaluation, instruction,
+                         gemm.damax || aux ? TYPE_F64 : sum_type, &epilogue, err);
+        ok = ok && epilogue_apply(&epilogue, epilogue_last(&epilogue), parts[0], err);
         ok = ok && (!aux || epilogue_apply(&epilogue, linear, parts[1], err));
         ok = ok && (!gemm.damax || epilogue_amax(&epilogue, activated, parts[1], err));
         if (ok && gemm.damax && literal_has_unspecified(parts[0])) {
             ok = literal_mark_all_unspecified(parts[1], err);
         }
     }
-    literal_release(sums);
+    epilogue_release(&epilogue);
     if (!ok) {
         for (int i = 0; i < count; i++) {
             literal_release(parts[i]);

@@ -6,6 +6,11 @@
 #include "hlo/base/error.h"
 #include "interp/eval.h"
 
+enum { CONCAT_BITCAST_MOST = 16 };
+/* order[k]: which operand of a call to ConcatBitcast is the k-th part of the array. False, and the
+ * operands' own order, if they are not known to be slices, or there are too many. */
+bool concat_bitcast_order(const struct instruction *call, int *order);
+
 /* The evaluators that the rows name: custom_<token>. */
 #define CALL(target, evaluator, meaning, source) eval_function custom_##evaluator;
 #define REFUSED(target, reason, source)

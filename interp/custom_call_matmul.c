@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "hlo/floats.h"
+#include "interp/convolution_plan.h"
+#include "interp/dot_internal.h"
 #include "interp/walk.h"
 
 bool matmul_read(struct matmul *matmul, struct config *config, struct error *err)
@@ -119,24 +121,67 @@ void matmul_products(const void *context, int64_t index, struct exact_accumulato
     }
 }
 
+static void describe_dot(const struct matmul *matmul, const struct instruction *instruction,
+                         const struct shape *shape, struct inner_call *call)
+{
+    inner_call_init(call, instruction, OP_DOT, shape);
+    inner_call_set(call, (struct attr){.key = ATTR_LHS_BATCH_DIMS,
+                                       .ints = {matmul->batch_count, matmul->lhs_batch}});
+    inner_call_set(call, (struct attr){.key = ATTR_RHS_BATCH_DIMS,
+                                       .ints = {matmul->batch_count, matmul->rhs_batch}});
+    inner_call_set(call,
+                   (struct attr){.key = ATTR_LHS_CONTRACTING_DIMS,
+                                 .ints = {matmul->contracting_count, matmul->lhs_contracting}});
+    inner_call_set(call,
+                   (struct attr){.key = ATTR_RHS_CONTRACTING_DIMS,
+                                 .ints = {matmul->contracting_count, matmul->rhs_contracting}});
+}
+
 struct literal *matmul_dot(const struct matmul *matmul, struct evaluation *evaluation,
                            const struct instruction *instruction, const struct shape *shape,
                            struct error *err)
 {
     struct inner_call call;
-    inner_call_init(&call, instruction, OP_DOT, shape);
-    inner_call_set(&call, (struct attr){.key = ATTR_LHS_BATCH_DIMS,
-                                        .ints = {matmul->batch_count, matmul->lhs_batch}});
-    inner_call_set(&call, (struct attr){.key = ATTR_RHS_BATCH_DIMS,
-                                        .ints = {matmul->batch_count, matmul->rhs_batch}});
-    inner_call_set(&call,
-                   (struct attr){.key = ATTR_LHS_CONTRACTING_DIMS,
-                                 .ints = {matmul->contracting_count, matmul->lhs_contracting}});
-    inner_call_set(&call,
-                   (struct attr){.key = ATTR_RHS_CONTRACTING_DIMS,
-                                 .ints = {matmul->contracting_count, matmul->rhs_contracting}});
     struct literal *values[2] = {(struct literal *)matmul->lhs, (struct literal *)matmul->rhs};
+    describe_dot(matmul, instruction, shape, &call);
     return inner_call_run(&call, evaluation, values, 2, err);
+}
+
+bool epilogue_take_sums(struct epilogue *epilogue, struct inner_call *call, bool bounded,
+                        struct evaluation *evaluation, struct literal *const values[2],
+                        struct error *err)
+{
+    static const bool alive[2] = {false};
+    struct literal *copies[2] = {values[0], values[1]}, *bounds = NULL;
+    struct operands operands = {.count = 2, .values = copies, .dying = alive};
+    call->instruction.operand_count = 2;
+    if (!bounded || call->instruction.shape->type != TYPE_F64) {
+        epilogue->sums = inner_call_run(call, evaluation, values, 2, err);
+    } else if (call->instruction.opcode == OP_DOT) {
+        epilogue->sums = dot_bounded(evaluation, &call->instruction, &operands, &bounds, err);
+    } else {
+        epilogue->sums =
+            convolution_bounded(evaluation, &call->instruction, &operands, &bounds, err);
+    }
+    epilogue->bounds = bounds;
+    return epilogue->sums != NULL;
+}
+
+void epilogue_release(struct epilogue *epilogue)
+{
+    literal_release((struct literal *)epilogue->sums);
+    literal_release((struct literal *)epilogue->bounds);
+    epilogue->sums = epilogue->bounds = NULL;
+}
+
+bool matmul_sums(const struct matmul *matmul, struct evaluation *evaluation,
+                 const struct instruction *instruction, enum type type, struct epilogue *epilogue,
+                 struct error *err)
+{
+    struct inner_call call;
+    struct literal *values[2] = {(struct literal *)matmul->lhs, (struct literal *)matmul->rhs};
+    describe_dot(matmul, instruction, shape_array(type, matmul->rank, matmul->dimensions), &call);
+    return epilogue_take_sums(epilogue, &call, true, evaluation, values, err);
 }
 
 enum type epilogue_sum_type(enum type result)

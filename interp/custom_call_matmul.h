@@ -30,6 +30,18 @@ bool matmul_finish(struct matmul *matmul, const struct instruction *instruction,
 /* The products of one element; an epilogue_products on a struct matmul. Real types only. */
 epilogue_products matmul_products;
 
+/* Runs the dot or convolution of the call for the sums of an epilogue: rounded to the type of its
+ * shape or, f64 ones and `bounded`, not rounded further and with bounds. Both are the epilogue's
+ * then; release them by epilogue_release. False: *err is set. */
+bool epilogue_take_sums(struct epilogue *epilogue, struct inner_call *call, bool bounded,
+                        struct evaluation *evaluation, struct literal *const values[2],
+                        struct error *err);
+void epilogue_release(struct epilogue *epilogue);
+
+/* Such sums of the product, of type epilogue_sum_type or f64. */
+bool matmul_sums(const struct matmul *matmul, struct evaluation *evaluation,
+                 const struct instruction *instruction, enum type type, struct epilogue *epilogue,
+                 struct error *err);
 /* The product as dot evaluates it, of a shape with the result's dimensions. */
 struct literal *matmul_dot(const struct matmul *matmul, struct evaluation *evaluation,
                            const struct instruction *instruction, const struct shape *shape,

@@ -245,19 +245,17 @@ struct literal *custom_onednn_matmul(struct evaluation *evaluation,
         return NULL;
     }
     struct literal *result = NULL;
-    const struct shape *product = shape_array(
-        fusions.count == 0 ? shape->type : epilogue_sum_type(shape->type), rank, matmul.dimensions);
-    struct literal *sums = matmul_dot(&matmul, evaluation, instruction, product, err);
-    if (sums != NULL && fusions.count == 0 && plain) {
-        result = sums;
-    } else if (sums != NULL) {
-        epilogue.sums = sums;
-        result = literal_create(shape, err);
+    if (fusions.count == 0 && plain) {
+        result = matmul_dot(&matmul, evaluation, instruction, shape, err);
+    } else {
+        enum type type = fusions.count == 0 ? shape->type : epilogue_sum_type(shape->type);
+        ok = matmul_sums(&matmul, evaluation, instruction, type, &epilogue, err);
+        result = ok ? literal_create(shape, err) : NULL;
         if (result != NULL && !epilogue_apply(&epilogue, epilogue_last(&epilogue), result, err)) {
             literal_release(result);
             result = NULL;
         }
-        literal_release(sums);
+        epilogue_release(&epilogue);
     }
     return result == NULL ? NULL : custom_call_result_take(instruction, &result, 1, err);
 }

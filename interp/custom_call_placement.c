@@ -2,11 +2,11 @@
  *
  * Sources: xla/service/spmd (Sharding, SPMD…), xla/service/host_offload (placement, MoveTo…),
  * xla/service/spmd/shardy (xla.sdy.…), xla/service/memory_space_assignment (ConcatBitcast, Pin),
- * xla/hlo/ir/hlo_instructions.h (AllocateBuffer, CreateBuffer, Pin, call markers),
- * xla/hlo/analysis/hlo_replication_analysis.cc (X64…). */
+ * xla/hlo/ir/hlo_instructions.h (AllocateBuffer, CreateBuffer, Pin, call markers). */
 #include <stdlib.h>
 #include <string.h>
 
+#include "hlo/async.h"
 #include "interp/custom_call_internal.h"
 
 /* The operand, for marks that say where a value shall lie and how it is split. On one device the
@@ -89,15 +89,76 @@ struct literal *custom_uninitialised(struct evaluation *evaluation,
     return result;
 }
 
-/* Slices of one array, in order, that lie behind each other in memory: their concatenation along
- * the one dimension in which they are shorter than the result. */
+/* The slice that a value is, through copies and asynchronous forms; NULL if it is none. */
+static const struct instruction *slice_behind(const struct instruction *value)
+{
+    while (value != NULL && value->opcode != OP_SLICE) {
+        switch (value->opcode) {
+        case OP_COPY:
+        case OP_COPY_START:
+        case OP_COPY_DONE:
+        case OP_ASYNC_UPDATE:
+        case OP_ASYNC_DONE:
+            value = value->operands[0];
+            break;
+        case OP_ASYNC_START: {
+            const struct computation *computation = async_computation(value);
+            value = computation != NULL ? computation->root : NULL;
+            break;
+        }
+        default:
+            value = NULL;
+        }
+    }
+    return value;
+}
+
+/* Where operand i begins in the whole, in the dimension in which it is shorter; −1: unknown. */
+static int64_t begin_of(const struct instruction *call, int i)
+{
+    const struct shape *shape = call->shape, *part = call->operands[i]->shape;
+    const struct instruction *slice = slice_behind(call->operands[i]);
+    for (int d = 0; slice != NULL && d < shape->rank && d < part->rank; d++) {
+        if (part->dimensions[d] != shape->dimensions[d]) {
+            struct slices slices = attr_slices(slice);
+            return d < slices.rank ? slices.dimensions[d].start : -1;
+        }
+    }
+    return -1;
+}
+
+bool concat_bitcast_order(const struct instruction *call, int *order)
+{
+    int64_t begins[CONCAT_BITCAST_MOST];
+    int count = call->operand_count;
+    bool known = count <= CONCAT_BITCAST_MOST && shape_is_array(call->shape);
+    for (int i = 0; i < count && i < CONCAT_BITCAST_MOST; i++) {
+        order[i] = i;
+        begins[i] = known && shape_is_array(call->operands[i]->shape) ? begin_of(call, i) : -1;
+        known = known && begins[i] >= 0;
+    }
+    for (int i = 1; known && i < count; i++) {
+        for (int k = i; k > 0 && begins[order[k]] < begins[order[k - 1]]; k--) {
+            int swap = order[k];
+            order[k] = order[k - 1];
+            order[k - 1] = swap;
+        }
+    }
+    return known;
+}
+
+/* Slices of one array that lie behind each other in memory: their concatenation along the one
+ * dimension in which they are shorter than the result. The operands stand in the order in which
+ * the slices are begun, which need not be that of their places: what they are slices of says where
+ * each belongs. */
 struct literal *custom_concat_bitcast(struct evaluation *evaluation,
                                       const struct instruction *instruction,
                                       struct operands *operands, struct error *err)
 {
     const struct shape *shape = instruction->shape;
     int64_t cut = -1, total = 0;
-    bool fits = operands->count > 0 && operands->count <= 16 && shape_is_array(shape);
+    bool fits =
+        operands->count > 0 && operands->count <= CONCAT_BITCAST_MOST && shape_is_array(shape);
     for (int i = 0; fits && i < operands->count; i++) {
         fits = custom_call_operand_is(operands, i, shape->type, shape->rank);
         for (int d = 0; fits && d < shape->rank; d++) {
@@ -119,10 +180,16 @@ struct literal *custom_concat_bitcast(struct evaluation *evaluation,
         return custom_call_fail(instruction, err, "the operands are no slices of %s",
                                 shape_text(shape));
     }
+    int order[CONCAT_BITCAST_MOST];
+    struct literal *values[CONCAT_BITCAST_MOST];
+    concat_bitcast_order(instruction, order);
+    for (int i = 0; i < operands->count; i++) {
+        values[i] = operands->values[order[i]];
+    }
     struct inner_call call;
     inner_call_init(&call, instruction, OP_CONCATENATE, shape);
     inner_call_set(&call, (struct attr){.key = ATTR_DIMENSIONS, .ints = {1, &cut}});
-    return inner_call_run(&call, evaluation, operands->values, operands->count, err);
+    return inner_call_run(&call, evaluation, values, operands->count, err);
 }
 
 /* The computation that comes with the call, where the target's meaning is that computation. */
@@ -144,94 +211,5 @@ struct literal *custom_called(struct evaluation *evaluation, const struct instru
     }
     struct literal *result = eval_computation(evaluation, body, arguments, operands->count, err);
     free(arguments);
-    return result;
-}
-
-/* --- 64-bit values in two 32-bit halves --- */
-
-static bool is_64_bits(enum type type)
-{
-    return type == TYPE_U64 || type == TYPE_S64 || type == TYPE_F64;
-}
-
-/* Integers: the low or high 32 bits. f64: the nearest f32 (high), and the nearest f32 of what is
- * left (low). */
-static struct literal *split(const struct instruction *instruction, struct operands *operands,
-                             bool high, struct error *err)
-{
-    const struct shape *shape = instruction->shape;
-    bool real = operands->count == 1 && operands->values[0]->shape->type == TYPE_F64;
-    if (operands->count != 1 || !shape_is_array(shape) ||
-        !is_64_bits(operands->values[0]->shape->type) ||
-        !shape_same_dimensions(shape, operands->values[0]->shape) ||
-        (real ? shape->type != TYPE_F32 : type_bits(shape->type) != 32)) {
-        return custom_call_fail(instruction, err, "shapes that do not fit");
-    }
-    const struct literal *from = operands->values[0];
-    struct literal *result = literal_create(shape, err);
-    for (int64_t i = 0; result != NULL && i < literal_elements(from); i++) {
-        if (real) {
-            double value = literal_get_double(from, i);
-            float near = (float)value;
-            double rest = value - (double)near;
-            literal_set_double(result, i, high ? near : near - near == 0 ? rest : 0);
-        } else {
-            uint64_t bits = literal_get_bits(from, i);
-            literal_set_bits(result, i, high ? bits >> 32 : bits & UINT32_MAX);
-        }
-        if (literal_is_unspecified(from, i)) {
-            literal_mark_unspecified(result, i);
-        }
-    }
-    return result;
-}
-
-struct literal *custom_x64_low(struct evaluation *evaluation, const struct instruction *instruction,
-                               struct operands *operands, struct error *err)
-{
-    (void)evaluation;
-    return split(instruction, operands, false, err);
-}
-
-struct literal *custom_x64_high(struct evaluation *evaluation,
-                                const struct instruction *instruction, struct operands *operands,
-                                struct error *err)
-{
-    (void)evaluation;
-    return split(instruction, operands, true, err);
-}
-
-/* (low, high): the inverse; f64 is their sum. */
-struct literal *custom_x64_combine(struct evaluation *evaluation,
-                                   const struct instruction *instruction, struct operands *operands,
-                                   struct error *err)
-{
-    (void)evaluation;
-    const struct shape *shape = instruction->shape;
-    bool fits = operands->count == 2 && shape_is_array(shape) && is_64_bits(shape->type);
-    bool real = shape->type == TYPE_F64;
-    for (int i = 0; fits && i < 2; i++) {
-        const struct shape *half = operands->values[i]->shape;
-        fits = shape_is_array(half) && shape_same_dimensions(shape, half) &&
-               (real ? half->type == TYPE_F32
-                     : type_bits(half->type) == 32 && !type_is_float(half->type));
-    }
-    if (!fits) {
-        return custom_call_fail(instruction, err, "shapes that do not fit");
-    }
-    const struct literal *low = operands->values[0], *high = operands->values[1];
-    struct literal *result = literal_create(shape, err);
-    for (int64_t i = 0; result != NULL && i < literal_elements(result); i++) {
-        if (real) {
-            literal_set_double(result, i, literal_get_double(high, i) + literal_get_double(low, i));
-        } else {
-            uint64_t bits = (literal_get_bits(high, i) & UINT32_MAX) << 32 |
-                            (literal_get_bits(low, i) & UINT32_MAX);
-            literal_set_bits(result, i, bits);
-        }
-        if (literal_is_unspecified(low, i) || literal_is_unspecified(high, i)) {
-            literal_mark_unspecified(result, i);
-        }
-    }
     return result;
 }

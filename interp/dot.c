@@ -238,10 +238,24 @@ static void multiply_complex_in_order(enum type type, const struct dot_side *a,
     }
 }
 
-/* Batch after batch, by the functions of contract.h. */
-static bool multiply_each(const struct contract_format *format, const struct dot_side *a,
-                          const struct dot_side *b, void *out, struct error *err)
+/* Sums and how far they may be off; sums first, so that this is a contract_emit's context. */
+struct bounded_output {
+    struct contract_output sums, bounds;
+};
+
+static void emit_bounds(void *context, int64_t first_row, int64_t rows, int64_t first_column,
+                        int64_t columns, const double *values, int64_t step)
 {
+    struct bounded_output *output = context;
+    contract_emit(&output->bounds, first_row, rows, first_column, columns, values, step);
+}
+
+/* Batch after batch, by the functions of contract.h. bounds: NULL, or of the sums, which are f64
+ * then and not rounded further. */
+static bool multiply_each(const struct contract_format *format, const struct dot_side *a,
+                          const struct dot_side *b, void *out, float *bounds, struct error *err)
+{
+    static const struct contract_format of_bounds = {.class = CONTRACT_FLOAT, .type = TYPE_F32};
     for (int64_t batch = 0; batch < a->batches; batch++) {
         struct contract_matrix left = {
             .format = format,
@@ -257,15 +271,23 @@ static bool multiply_each(const struct contract_format *format, const struct dot
             .vector_stride = b->vector_stride,
             .depth_stride = b->depth_stride,
         };
-        struct contract_output output = {
-            .format = format,
-            .data = (char *)out + batch * a->vectors * b->vectors * type_bytes(format->type),
-            .row_stride = b->vectors,
-            .column_stride = 1,
+        const int64_t first = batch * a->vectors * b->vectors;
+        struct bounded_output output = {
+            .sums = {.format = format,
+                     .data = (char *)out + first * type_bytes(format->type),
+                     .row_stride = b->vectors,
+                     .column_stride = 1},
+            .bounds = {.format = &of_bounds,
+                       .data = bounds == NULL ? NULL : bounds + first,
+                       .row_stride = b->vectors,
+                       .column_stride = 1},
         };
         struct exact_dot_operand rows = contract_matrix_operand(&left, a->vectors);
         struct exact_dot_operand columns = contract_matrix_operand(&right, b->vectors);
-        if (!contract(format, &rows, &columns, a->depth, contract_emit, &output, err)) {
+        if (bounds == NULL
+                ? !contract(format, &rows, &columns, a->depth, contract_emit, &output.sums, err)
+                : !exact_dot_bounded(&rows, &columns, a->depth, contract_emit, emit_bounds, &output,
+                                     err)) {
             return false;
         }
     }
@@ -287,7 +309,7 @@ bool dot_multiply(enum type type, bool in_order, const struct dot_side *a, const
     };
     if (!complex &&
         (in_order || !type_is_float(type) || !type_is_float(a->type) || !type_is_float(b->type))) {
-        return multiply_each(&format, a, b, out, err);
+        return multiply_each(&format, a, b, out, NULL, err);
     }
     struct exact_dot_matrix left = {
         .data = a->data,
@@ -323,10 +345,10 @@ bool dot_multiply(enum type type, bool in_order, const struct dot_side *a, const
 
 /* --- the instruction --- */
 
-/* The product of two operands as a literal of `shape`. */
+/* The product of two operands as a literal of `shape`; bounds as in dot_bounded, or NULL. */
 static struct literal *evaluate(const struct instruction *instruction, const struct literal *lhs,
                                 const struct literal *rhs, const struct shape *shape, bool in_order,
-                                struct error *err)
+                                struct literal **bounds, struct error *err)
 {
     struct ints lhs_batch = attr_ints(instruction, ATTR_LHS_BATCH_DIMS);
     struct ints rhs_batch = attr_ints(instruction, ATTR_RHS_BATCH_DIMS);
@@ -350,7 +372,15 @@ static struct literal *evaluate(const struct instruction *instruction, const str
     for (int i = 0; ok && i < 2; i++) {
         ok = dot_side_init(&sides[i], operands[i], &batch[i], &free[i], &contracting[i], err);
     }
-    ok = ok && dot_multiply(shape->type, in_order, &sides[0], &sides[1], literal_data(result), err);
+    if (ok && bounds != NULL) {
+        const struct contract_format format = {.class = CONTRACT_FLOAT, .type = TYPE_F64};
+        *bounds = literal_create(shape_with_type(shape, TYPE_F32), err);
+        ok = *bounds != NULL && multiply_each(&format, &sides[0], &sides[1], literal_data(result),
+                                              literal_data(*bounds), err);
+    } else {
+        ok = ok &&
+             dot_multiply(shape->type, in_order, &sides[0], &sides[1], literal_data(result), err);
+    }
     for (int i = 0; i < 2; i++) {
         dot_side_finish(&sides[i]);
         literal_release(operands[i]);
@@ -366,20 +396,32 @@ static struct literal *evaluate_again(const struct instruction *instruction,
                                       struct literal *const operands[2], struct error *err)
 {
     return evaluate(instruction, operands[0], operands[1],
-                    shape_with_type(instruction->shape, TYPE_F32), false, err);
+                    shape_with_type(instruction->shape, TYPE_F32), false, NULL, err);
 }
 
-struct literal *eval_dot(struct evaluation *evaluation, const struct instruction *instruction,
-                         struct operands *operands, struct error *err)
+struct literal *dot_bounded(struct evaluation *evaluation, const struct instruction *instruction,
+                            struct operands *operands, struct literal **bounds, struct error *err)
 {
-    struct literal *result =
-        evaluate(instruction, operands->values[0], operands->values[1], instruction->shape,
-                 evaluation->options.fidelity == FIDELITY_LITERAL, err);
-    bool ok = result != NULL &&
-              contract_spread(instruction, operands->values, evaluate_again, result, err);
+    struct literal *values[2] = {
+        contract_operand(evaluation, instruction, 0, operands->values[0], err),
+        contract_operand(evaluation, instruction, 1, operands->values[1], err)};
+    struct literal *result = NULL;
+    if (values[0] != NULL && values[1] != NULL) {
+        result = evaluate(instruction, values[0], values[1], instruction->shape,
+                          evaluation->options.fidelity == FIDELITY_LITERAL, bounds, err);
+    }
+    bool ok = result != NULL && contract_spread(instruction, values, evaluate_again, result, err);
+    literal_release(values[0]);
+    literal_release(values[1]);
     if (!ok) {
         literal_release(result);
         return NULL;
     }
     return result;
+}
+
+struct literal *eval_dot(struct evaluation *evaluation, const struct instruction *instruction,
+                         struct operands *operands, struct error *err)
+{
+    return dot_bounded(evaluation, instruction, operands, NULL, err);
 }

@@ -7,6 +7,9 @@
 #include "hlo/module.h"
 #include "interp/contract.h"
 
+struct evaluation;
+struct operands;
+
 enum dot_role { DOT_BATCH, DOT_FREE, DOT_CONTRACTING, DOT_GROUP };
 
 /* Dimensions of an operand that play one role, in the order in which their indices count. */
@@ -49,6 +52,11 @@ bool dot_multiply(enum type type, bool in_order, const struct dot_side *a, const
  * products of four, by MPFR (dot_scaled_exact.c). Stops when the poll says so. */
 void scaled_dot_exactly(enum type type, const struct dot_side *a, const struct dot_side *b,
                         void *out);
+
+/* The sums of a dot of f64 result as doubles that are not rounded further, and in *bounds (f32,
+ * owned) how far each may be off (exact_dot_bounded). NULL with *err. */
+struct literal *dot_bounded(struct evaluation *evaluation, const struct instruction *instruction,
+                            struct operands *operands, struct literal **bounds, struct error *err);
 
 /* Operands in types that dot_multiply takes together: complex ones all of the result type, and
  * no complex operand for a real result. Returns an owned literal. */

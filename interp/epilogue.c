@@ -1,6 +1,5 @@
-/* Epilogues (epilogue.h): the graph in doubles with error bounds, then by MPFR. */
-#include "interp/epilogue.h"
-
+/* Epilogues (epilogue.h): the graph in doubles with error bounds (epilogue_ball.c), then by MPFR.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,16 +7,12 @@
 #include "hlo/base/error.h"
 #include "hlo/base/pool.h"
 #include "hlo/floats.h"
+#include "interp/epilogue_internal.h"
 #include "interp/eval.h"
 #include "interp/exact_internal.h"
 #include "interp/poll.h"
 
 enum { PRECISION = 240 };
-
-/* A value and a bound of its error. */
-struct ball {
-    double value, radius;
-};
 
 bool epilogue_broadcast(const struct shape *result, const struct shape *operand, int64_t *strides)
 {
@@ -46,174 +41,7 @@ int epilogue_add(struct epilogue *epilogue, struct epilogue_node node)
     return epilogue->count++;
 }
 
-/* --- in doubles --- */
-
-/* f(x) in doubles; *slack: its relative error in units of 2^-50. */
-static double activate(enum activation activation, double parameter, double x, double *slack)
-{
-    *slack = 1;
-    switch (activation) {
-    case ACTIVATION_RELU:
-        return x > 0 ? x : isnan(x) ? x : 0;
-    case ACTIVATION_CLIP:
-        return x > parameter ? parameter : x > 0 ? x : isnan(x) ? x : 0;
-    case ACTIVATION_LEAKY_RELU:
-        return x > 0 ? x : parameter * x;
-    case ACTIVATION_ELU:
-        return x > 0 ? x : parameter * expm1(x);
-    case ACTIVATION_TANH:
-        return tanh(x);
-    case ACTIVATION_SIGMOID:
-        return 1 / (1 + exp(-x));
-    case ACTIVATION_SWISH:
-        *slack = 1 + fabs(parameter * x);
-        return x == -INFINITY ? 0 : x / (1 + exp(-parameter * x));
-    case ACTIVATION_GELU_TANH: {
-        double u = 2 * 0.79788456080286535588 * (x + 0.044715 * x * x * x);
-        *slack = 4 + 4 * fabs(u);
-        return x == -INFINITY ? 0 : x / (1 + exp(-u));
-    }
-    case ACTIVATION_GELU_ERF:
-        *slack = 4 + 4 * x * x;
-        return x == -INFINITY ? 0 : 0.5 * x * erfc(-x * 0.70710678118654752440);
-    default:
-        *slack = 0;
-        return x;
-    }
-}
-
-/* A bound of |f'|. */
-static double steepness(enum activation activation, double parameter)
-{
-    switch (activation) {
-    case ACTIVATION_LEAKY_RELU:
-    case ACTIVATION_ELU:
-        return fmax(1, fabs(parameter));
-    case ACTIVATION_SWISH:
-    case ACTIVATION_GELU_TANH:
-    case ACTIVATION_GELU_ERF:
-        return 1.2;
-    default:
-        return 1;
-    }
-}
-
-/* A bound of |f'| / |f| at x and near it, infinite where there is none of use: what an error of x
- * is relative to a small f. */
-static double relative_steepness(enum activation activation, double parameter, double x)
-{
-    double size = fabs(x);
-    if (size < 1) {
-        return INFINITY;
-    }
-    switch (activation) {
-    case ACTIVATION_SWISH:
-        return 1.25 * (1 / size + fabs(parameter));
-    case ACTIVATION_GELU_TANH: /* 2 u' = 2 √(2/π) (1 + 3 · 0.044715 x²) */
-        return 1.25 * (1 / size + 1.6 * (1 + 0.14 * x * x));
-    case ACTIVATION_GELU_ERF: /* φ(x) / Φ(x) < |x| + 1 / |x| below 0 */
-        return 1.25 * (2 / size + size);
-    default:
-        return INFINITY;
-    }
-}
-
-static const double unit = 0x1p-53;
-
-static struct ball round_off(double value, double radius)
-{
-    return (struct ball){value, (radius + fabs(value) * unit) * 1.0000001 + 0x1p-1074};
-}
-
-static struct ball step(const struct epilogue_node *node, struct ball a, struct ball b)
-{
-    double slack;
-    switch (node->op) {
-    case EPILOGUE_SCALE: {
-        struct ball c = b;
-        if (node->factor != 1) {
-            c = round_off(b.value * node->factor, b.radius * fabs(node->factor));
-        }
-        if (c.value == 1 && c.radius == 0) {
-            return a;
-        }
-        double radius = fabs(a.value) * c.radius + fabs(c.value) * a.radius + a.radius * c.radius;
-        return round_off(a.value * c.value, radius);
-    }
-    case EPILOGUE_DIVIDE: {
-        double value = a.value / b.value;
-        double low = fabs(b.value) - b.radius;
-        double radius = low > 0 ? (a.radius + fabs(value) * b.radius) / low : (double)INFINITY;
-        return round_off(value, b.radius == 0 && b.value == 0 ? 0 : radius);
-    }
-    case EPILOGUE_ADD: {
-        struct ball c = b;
-        if (node->factor != 1) {
-            c = round_off(b.value * node->factor, b.radius * fabs(node->factor));
-        }
-        double sum = a.value + c.value;
-        bool exact = a.value == 0 || c.value == 0;
-        return exact ? (struct ball){sum, a.radius + c.radius}
-                     : round_off(sum, a.radius + c.radius);
-    }
-    case EPILOGUE_MINIMUM:
-    case EPILOGUE_MAXIMUM: {
-        double value = isnan(a.value) || isnan(b.value) ? NAN
-                       : node->op == EPILOGUE_MINIMUM   ? fmin(a.value, b.value)
-                                                        : fmax(a.value, b.value);
-        return (struct ball){value, fmax(a.radius, b.radius)};
-    }
-    case EPILOGUE_ACTIVATE: {
-        double value = activate(node->activation, node->parameter, a.value, &slack);
-        bool simple = node->activation == ACTIVATION_RELU || node->activation == ACTIVATION_CLIP;
-        double radius = a.radius * steepness(node->activation, node->parameter);
-        double relative = relative_steepness(node->activation, node->parameter, a.value) * a.radius;
-        if (relative < 0.01) {
-            radius = fmin(radius, fabs(value) * relative * 1.1);
-        }
-        if (simple) {
-            /* Zero for certain where the whole ball is below it. */
-            return (struct ball){value, a.value + a.radius <= 0 ? 0 : radius};
-        }
-        return round_off(value, radius + fabs(value) * slack * 0x1p-50);
-    }
-    default:
-        return a;
-    }
-}
-
 /* --- one element --- */
-
-struct place {
-    int64_t sum;                      /* index into the sums */
-    int64_t operands[EPILOGUE_NODES]; /* into the operands */
-};
-
-static double element(const struct epilogue_node *node, int64_t index)
-{
-    return node->operand == NULL ? 1 : literal_get_double(node->operand, index);
-}
-
-static struct ball evaluate(const struct epilogue *epilogue, int last, const struct place *place,
-                            struct ball sum)
-{
-    struct ball values[EPILOGUE_NODES];
-    for (int i = 0; i <= last; i++) {
-        const struct epilogue_node *node = &epilogue->nodes[i];
-        if (node->op == EPILOGUE_SUM) {
-            values[i] = sum;
-            continue;
-        }
-        struct ball b = {1, 0};
-        if (node->b >= 0) {
-            b = values[node->b];
-        } else if (node->operand != NULL) {
-            b.value = element(node, place->operands[i]);
-        }
-        values[i] = step(node, values[node->a], b);
-    }
-    return values[last];
-}
 
 static void activate_exactly(mpfr_t x, enum activation activation, double parameter)
 {
@@ -306,8 +134,8 @@ static void exact_sum_of(const struct epilogue *epilogue, int64_t index, double 
 }
 
 /* The same graph by MPFR, into `out`; the sum must be finite, and so must all operands. */
-static void evaluate_exactly(const struct epilogue *epilogue, int last, const struct place *place,
-                             const double sum[3], mpfr_t out)
+static void evaluate_exactly(const struct epilogue *epilogue, int last,
+                             const struct epilogue_place *place, const double sum[3], mpfr_t out)
 {
     mpfr_t values[EPILOGUE_NODES], b;
     mpfr_init2(b, PRECISION);
@@ -323,7 +151,7 @@ static void evaluate_exactly(const struct epilogue *epilogue, int last, const st
         if (node->b >= 0) {
             mpfr_set(b, values[node->b], MPFR_RNDN);
         } else {
-            mpfr_set_d(b, element(node, place->operands[i]), MPFR_RNDN);
+            mpfr_set_d(b, epilogue_operand(node, place->operands[i]), MPFR_RNDN);
         }
         switch (node->op) {
         case EPILOGUE_SCALE:
@@ -364,7 +192,6 @@ struct job {
     struct literal *to; /* NULL: only the largest magnitude is wanted */
     double *magnitudes; /* [elements], of type `type` */
     enum type type;
-    double slack, floor; /* error of the sums: slack * |sum| + floor */
     struct poll *poll;
 };
 
@@ -383,7 +210,7 @@ static double rounded(const struct job *job, double value)
     return float_round(job->type, saturated(job, value));
 }
 
-static double exactly(const struct job *job, const struct place *place)
+static double exactly(const struct job *job, const struct epilogue_place *place)
 {
     double sum[3];
     exact_sum_of(job->epilogue, place->sum, sum);
@@ -391,11 +218,11 @@ static double exactly(const struct job *job, const struct place *place)
     for (int i = 0; i <= job->last && finite; i++) {
         const struct epilogue_node *node = &job->epilogue->nodes[i];
         finite = node->operand == NULL ||
-                 (isfinite(element(node, place->operands[i])) &&
-                  (node->op != EPILOGUE_DIVIDE || element(node, place->operands[i]) != 0));
+                 (isfinite(epilogue_operand(node, place->operands[i])) &&
+                  (node->op != EPILOGUE_DIVIDE || epilogue_operand(node, place->operands[i]) != 0));
     }
     if (!finite) {
-        struct ball ball = evaluate(job->epilogue, job->last, place, (struct ball){sum[0], 0});
+        struct ball ball = epilogue_ball(job->epilogue, job->last, place, (struct ball){sum[0], 0});
         return rounded(job, ball.value);
     }
     mpfr_t value;
@@ -419,31 +246,34 @@ static double exactly(const struct job *job, const struct place *place)
     return result;
 }
 
-static double element_value(const struct job *job, const struct place *place)
+/* Whether all of a ball rounds alike; to what. */
+static bool is_decided(const struct job *job, struct ball ball, double *value)
 {
-    const struct literal *sums = job->epilogue->sums;
-    if (sums == NULL) {
-        return exactly(job, place);
-    }
-    double sum = literal_get_double(sums, place->sum);
-    if (!isfinite(sum)) {
-        return exactly(job, place);
-    }
-    struct ball ball = evaluate(
-        job->epilogue, job->last, place,
-        (struct ball){sum, sum == 0 && job->floor == 0 ? 0 : fabs(sum) * job->slack + job->floor});
-    if (isnan(ball.value)) {
-        return exactly(job, place);
-    }
     double low = rounded(job, ball.value - ball.radius * 1.001);
     double high = rounded(job, ball.value + ball.radius * 1.001);
     /* Around zero the sign is not certain. */
     bool sure = low != 0 || ball.radius == 0 || ball.radius < fabs(ball.value);
-    return low == high && sure ? high : exactly(job, place);
+    *value = high;
+    return low == high && sure;
+}
+
+static double element_value(const struct job *job, const struct epilogue_place *place)
+{
+    if (job->epilogue->sums == NULL) {
+        return exactly(job, place);
+    }
+    struct ball sum = epilogue_sum(job->epilogue, place->sum);
+    if (isnan(sum.value)) {
+        return rounded(job, epilogue_ball(job->epilogue, job->last, place, sum).value);
+    }
+    double value;
+    struct ball ball = epilogue_ball(job->epilogue, job->last, place, sum);
+    bool decided = isfinite(sum.value) && is_decided(job, ball, &value);
+    return decided ? value : exactly(job, place);
 }
 
 static void place_at(const struct epilogue *epilogue, int last, const int64_t *index,
-                     struct place *place)
+                     struct epilogue_place *place)
 {
     const struct shape *shape = epilogue->shape;
     place->sum = 0;
@@ -477,8 +307,6 @@ static void store(const struct job *job, int64_t i, double value)
 {
     if (job->to == NULL) {
         job->magnitudes[i] = fabs(value);
-    } else if (type_is_float(job->type)) {
-        literal_set_double(job->to, i, value);
     } else {
         int bits = type_bits(job->type);
         bool is_signed = type_kind(job->type) == KIND_SIGNED;
@@ -491,30 +319,64 @@ static void store(const struct job *job, int64_t i, double value)
     }
 }
 
+/* `count` elements from *place on, side by side in the result. */
+static void run_strip(const struct job *job, struct epilogue_place *place, int64_t first,
+                      int64_t count)
+{
+    const struct epilogue *epilogue = job->epilogue;
+    const int inner = epilogue->shape->rank - 1;
+    struct epilogue_strip strip;
+    double low[EPILOGUE_STRIP], high[EPILOGUE_STRIP];
+    const bool balls = epilogue->sums != NULL && type_is_float(job->type);
+    if (balls) {
+        epilogue_balls(epilogue, job->last, place, count, &strip);
+        for (int64_t i = 0; i < count; i++) {
+            low[i] = strip.value[i] - strip.radius[i] * 1.001;
+            high[i] = strip.value[i] + strip.radius[i] * 1.001;
+        }
+        for (int64_t i = 0; epilogue->saturate && i < count; i++) {
+            low[i] = saturated(job, low[i]);
+            high[i] = saturated(job, high[i]);
+        }
+        float_round_array(job->type, low, low, count);
+        float_round_array(job->type, high, high, count);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        /* Around zero the sign is not certain. NaN is left to element_value. */
+        bool sure = balls && low[i] == high[i] &&
+                    (low[i] != 0 || strip.radius[i] == 0 || strip.radius[i] < fabs(strip.value[i]));
+        if (!sure || !isfinite(high[i])) {
+            high[i] = element_value(job, place);
+        }
+        place->sum += inner < 0 ? 0 : epilogue->sum_strides[inner];
+        for (int k = 0; k <= job->last; k++) {
+            place->operands[k] += inner < 0 ? 0 : epilogue->nodes[k].strides[inner];
+        }
+    }
+    if (job->to != NULL && type_is_float(job->type)) {
+        float_store(job->type, high, (char *)literal_data(job->to) + first * type_bytes(job->type),
+                    count);
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        store(job, first + i, high[i]);
+    }
+}
+
 static void run(void *context, int64_t begin, int64_t end)
 {
     const struct job *job = context;
     const struct shape *shape = job->epilogue->shape;
+    const int inner = shape->rank - 1;
     int64_t index[SHAPE_MAX_RANK];
-    struct place place;
-    index_of(shape, begin, index);
-    for (int64_t i = begin; i < end && (i % 64 != 0 || !poll_stopped(job->poll)); i++) {
+    struct epilogue_place place;
+    for (int64_t i = begin, count; i < end && !poll_stopped(job->poll); i += count) {
+        index_of(shape, i, index);
         place_at(job->epilogue, job->last, index, &place);
-        store(job, i, element_value(job, &place));
-        next_index(shape, index);
-    }
-}
-
-static void prepare(struct job *job)
-{
-    job->poll = poll_current();
-    const struct literal *sums = job->epilogue->sums;
-    if (sums != NULL && sums->shape->type == TYPE_F32) {
-        job->slack = 0x1p-24;
-        job->floor = 0x1p-150;
-    } else if (sums != NULL) {
-        job->slack = 0x1p-53;
-        job->floor = 0x1p-1074;
+        count = inner < 0 ? 1 : shape->dimensions[inner] - index[inner];
+        count = count < end - i ? count : end - i;
+        count = count < EPILOGUE_STRIP ? count : EPILOGUE_STRIP;
+        run_strip(job, &place, i, count);
     }
 }
 
@@ -522,8 +384,11 @@ bool epilogue_apply(const struct epilogue *epilogue, int node, struct literal *t
                     struct error *err)
 {
     (void)err;
-    struct job job = {.epilogue = epilogue, .last = node, .to = to, .type = to->shape->type};
-    prepare(&job);
+    struct job job = {.epilogue = epilogue,
+                      .last = node,
+                      .to = to,
+                      .type = to->shape->type,
+                      .poll = poll_current()};
     pool_for(shape_elements(epilogue->shape), 256, run, &job);
     bool marked = epilogue->sums != NULL && literal_has_unspecified(epilogue->sums);
     for (int i = 0; i <= node; i++) {
@@ -531,7 +396,7 @@ bool epilogue_apply(const struct epilogue *epilogue, int node, struct literal *t
                   literal_has_unspecified(epilogue->nodes[i].operand);
     }
     int64_t index[SHAPE_MAX_RANK] = {0};
-    struct place place;
+    struct epilogue_place place;
     for (int64_t i = 0; marked && i < shape_elements(epilogue->shape); i++) {
         place_at(epilogue, node, index, &place);
         bool open = epilogue->sums != NULL && literal_is_unspecified(epilogue->sums, place.sum);
@@ -553,12 +418,12 @@ bool epilogue_amax(const struct epilogue *epilogue, int node, struct literal *to
     struct job job = {.epilogue = epilogue,
                       .last = node,
                       .magnitudes = malloc((size_t)count * sizeof(double) + 1),
-                      .type = to->shape->type};
+                      .type = to->shape->type,
+                      .poll = poll_current()};
     if (job.magnitudes == NULL) {
         return error_set(err, ERROR_RESOURCE_EXHAUSTED, "no memory for %lld magnitudes",
                          (long long)count);
     }
-    prepare(&job);
     pool_for(count, 256, run, &job);
     double most = 0;
     for (int64_t i = 0; i < count; i++) {

@@ -60,8 +60,9 @@ struct epilogue {
     const struct shape *shape; /* of the result; its type may differ from one call to the other */
     int count;
     struct epilogue_node nodes[EPILOGUE_NODES];
-    /* The sums: f32 or f64, correctly rounded, or NULL: all formed from their products. */
-    const struct literal *sums;
+    /* The sums: f32 or f64, correctly rounded, or NULL: all formed from their products. With
+     * bounds (f32, of the same dimensions): f64, off by no more than those. */
+    const struct literal *sums, *bounds;
     int64_t sum_strides[SHAPE_MAX_RANK]; /* for each result dimension */
     epilogue_products *products;
     const void *context;

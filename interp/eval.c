@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interp/cache.h"
 #include "interp/devices.h"
 #include "interp/dynamic.h"
 #include "interp/environment.h"
@@ -236,7 +237,10 @@ static struct literal *run_work(struct evaluation *evaluation, const struct step
     const bool told = span_wanted(evaluation);
     const bool cluster = step->kind == STEP_CLUSTER;
     if (told) {
-        span_begin(evaluation, &span, step->instruction, cluster ? cluster_size(step->cluster) : 1,
+        const struct instruction *instruction =
+            evaluation->keeper != NULL ? keeper_origin(evaluation->keeper, step->instruction)
+                                       : step->instruction;
+        span_begin(evaluation, &span, instruction, cluster ? cluster_size(step->cluster) : 1,
                    operands);
     }
     struct poll poll;
@@ -250,12 +254,51 @@ static struct literal *run_work(struct evaluation *evaluation, const struct step
     return value;
 }
 
+/* The same where values are kept (cache.h): what is known by now is not evaluated. */
+static struct literal *run_kept(struct evaluation *evaluation, const struct step *step,
+                                struct operands *operands, struct error *err)
+{
+    struct literal *value = keeper_find(evaluation->keeper, step->instruction,
+                                        step->kind == STEP_CLUSTER ? NULL : operands, err);
+    if (value == NULL) {
+        int members = step->kind == STEP_CLUSTER ? cluster_size(step->cluster) : 0;
+        for (int i = 0; i < members; i++) {
+            keeper_count(evaluation->keeper, cluster_member(step->cluster, i));
+        }
+        keeper_count(evaluation->keeper, step->instruction);
+        double begin = keeper_now();
+        value = run_work(evaluation, step, operands, err);
+        if (value != NULL) {
+            keeper_keep(evaluation->keeper, step->instruction, value, keeper_now() - begin);
+        }
+    }
+    return value;
+}
+
+/* What stands in for the value of the step; NULL: evaluate it. */
+static struct literal *stand_in(const struct evaluation *evaluation, const struct step *step,
+                                struct frame *frame)
+{
+    const struct interp_options *options = &evaluation->options;
+    if (options->replace == NULL || !observed(evaluation)) {
+        return NULL;
+    }
+    struct literal *value =
+        options->replace(options->context, step->instruction, evaluation->iteration);
+    if (value != NULL && step->kind == STEP_PARAMETER) {
+        literal_release(frame->slots[step->instruction->id]);
+    }
+    return value;
+}
+
 static bool run_step(struct evaluation *evaluation, const struct step *step, struct frame *frame,
                      struct error *err)
 {
     struct literal **slots = frame->slots;
-    struct literal *value = NULL;
-    switch (step->kind) {
+    struct literal *value = stand_in(evaluation, step, frame);
+    switch (value == NULL ? step->kind : STEP_REPLACED) {
+    case STEP_REPLACED:
+        break;
     case STEP_PARAMETER:
         value = slots[step->instruction->id];
         break;
@@ -276,7 +319,9 @@ static bool run_step(struct evaluation *evaluation, const struct step *step, str
         for (int k = 0; k < step->operand_count; k++) {
             operands.values[k] = slots[step->operands[k]];
         }
-        value = run_work(evaluation, step, &operands, err);
+        value = evaluation->keeper != NULL && evaluation->depth == 1
+                    ? run_kept(evaluation, step, &operands, err)
+                    : run_work(evaluation, step, &operands, err);
         for (int r = 0; r < step->release_count; r++) {
             /* Its slot is empty now; what was not taken is released below. */
             int k = step->releases[r];
@@ -373,7 +418,8 @@ struct literal *eval_computation(struct evaluation *evaluation,
     const struct interp_options *options = &evaluation->options;
     bool noisy = options->noise != NULL;
     struct plan *plan =
-        plans_get(evaluation->plans, computation, noisy, !noisy && options->on_instruction == NULL);
+        plans_get(evaluation->plans, computation, noisy,
+                  !noisy && options->on_instruction == NULL && options->replace == NULL);
     evaluation->depth++;
     struct literal *result = run_plan(evaluation, plan, computation, arguments_take, err);
     evaluation->depth--;
@@ -450,7 +496,9 @@ struct literal *eval_entry(struct evaluation *evaluation, struct literal *const 
     struct environment environment;
     environment_enter(&environment);
     if (check_arguments(module, arguments, argument_count, owned, err)) {
-        result = eval_computation(evaluation, module->entry, owned, argument_count, err);
+        result = evaluation->grid == NULL && cache_concerns(&evaluation->options)
+                     ? cache_evaluate(evaluation, owned, argument_count, err)
+                     : eval_computation(evaluation, module->entry, owned, argument_count, err);
     }
     environment_leave(&environment);
     free(owned);

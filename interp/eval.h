@@ -10,6 +10,7 @@
 #include "interp/interp.h"
 
 struct device_grid;
+struct keeper;
 struct plans;
 
 /* One evaluation of a module on one device. It belongs to one thread. Filled with zeros but for
@@ -23,6 +24,7 @@ struct evaluation {
     int64_t iteration;           /* of the innermost loop; 0 outside */
     uint64_t rng_state[2];       /* rng-get-and-update-state (hi, lo) */
     uint64_t rng_count;          /* `rng` instructions evaluated so far */
+    struct keeper *keeper;       /* while values are kept (cache.h); or NULL */
     struct plans *plans; /* of the module's computations (plan.h); NULL = made when needed */
     int depth;           /* computations entered */
     int scalar_depth;    /* > 0 inside reducers and the like: nobody observes, no noise */

@@ -62,7 +62,7 @@ struct product {
     /* a.count × b.count; where an element is the sum of several dgemms, as double-doubles. */
     double *results, *results_low;
     int64_t tile_rows, tile_columns, tiles_across;
-    exact_dot_emit *emit;
+    exact_dot_emit *emit, *emit_bounds; /* emit_bounds: NULL where sums are rounded */
     void *emit_context;
     struct poll *poll;
     atomic_bool no_memory;
@@ -394,6 +394,33 @@ static void settle_row(const struct product *product, int64_t i, int64_t j, int6
     }
 }
 
+/* A bound that an f32 holds: a little larger. */
+static double bound_as_f32(double bound)
+{
+    return bound == 0 ? 0 : bound * 1.000001 + 0x1p-140;
+}
+
+/* How far the elements of row i of a tile may be off. What came by dgemm from vectors that are not
+ * finite is decided anew. */
+static void bound_row(const struct product *product, int64_t i, int64_t j, int64_t columns,
+                      double *bounds)
+{
+    double *row = product->results + i * product->b.count + j;
+    const bool integral = !product->sums && product->whole && product->a.integral[i];
+    const double *norms = (integral ? product->b.inexact_norms : product->b.norms) + j;
+    for (int64_t c = 0; c < columns; c++) {
+        double bound =
+            product->sums ? (double)INFINITY : product->factor * product->a.norms[i] * norms[c];
+        row[c] += 0.0; /* −0 becomes +0 */
+        if (!(bound < INFINITY)) {
+            const bool is_nan = isnan(bound);
+            row[c] = product->sums ? row[c] : is_nan ? (double)NAN : element(product, i, j + c);
+            bound = isfinite(row[c]) ? fabs(row[c]) * 0x1p-53 + 0x1p-1074 : 0;
+        }
+        bounds[c] = bound_as_f32(bound);
+    }
+}
+
 /* dgemm over depth [k, k + depth) of the panels. */
 static void multiply_part(const struct product *product, int64_t i, int64_t rows, int64_t j,
                           int64_t columns, int64_t k, int64_t depth, double *out, int64_t out_step)
@@ -434,8 +461,9 @@ static void multiply_tile(const struct product *product, int64_t i, int64_t rows
     }
 }
 
+/* part: room for a tile where dgemms are added up; bounds: where bounds are wanted. */
 static void tile(const struct product *product, int64_t i, int64_t rows, int64_t j, int64_t columns,
-                 double *part)
+                 double *part, double *bounds)
 {
     const int64_t step = product->b.count;
     double *results = product->results + i * step + j;
@@ -457,9 +485,16 @@ static void tile(const struct product *product, int64_t i, int64_t rows, int64_t
             gemm_distrust();
             multiply_tile(product, i, rows, j, columns, part);
         }
-        for (int64_t r = 0; r < rows; r++) {
+        for (int64_t r = 0; r < rows && product->emit_bounds == NULL; r++) {
             settle_row(product, i + r, j, columns);
         }
+    }
+    for (int64_t r = 0; r < rows && product->emit_bounds != NULL; r++) {
+        bound_row(product, i + r, j, columns, bounds + r * columns);
+    }
+    if (product->emit_bounds != NULL) {
+        product->emit_bounds(product->emit_context, product->a.first + i, rows,
+                             product->b.first + j, columns, bounds, columns);
     }
     product->emit(product->emit_context, product->a.first + i, rows, product->b.first + j, columns,
                   results, step);
@@ -468,21 +503,23 @@ static void tile(const struct product *product, int64_t i, int64_t rows, int64_t
 static void tiles(void *context, int64_t begin, int64_t end)
 {
     struct product *product = context;
-    double *part = NULL;
-    if (product->results_low != NULL) {
-        part = malloc((size_t)(product->tile_rows * product->tile_columns) * sizeof(double));
-        if (part == NULL) {
-            atomic_store(&product->no_memory, true);
-            return;
-        }
+    const size_t size = (size_t)(product->tile_rows * product->tile_columns) * sizeof(double);
+    const bool adds = product->results_low != NULL, bounded = product->emit_bounds != NULL;
+    double *part = adds ? malloc(size) : NULL, *bounds = bounded ? malloc(size) : NULL;
+    if ((adds && part == NULL) || (bounded && bounds == NULL)) {
+        atomic_store(&product->no_memory, true);
+        free(part);
+        free(bounds);
+        return;
     }
     for (int64_t t = begin; t < end && !poll_stopped(product->poll); t++) {
         const int64_t i = t / product->tiles_across * product->tile_rows;
         const int64_t j = t % product->tiles_across * product->tile_columns;
         tile(product, i, at_most(product->a.count - i, product->tile_rows), j,
-             at_most(product->b.count - j, product->tile_columns), part);
+             at_most(product->b.count - j, product->tile_columns), part, bounds);
     }
     free(part);
+    free(bounds);
 }
 
 static int64_t parts_of(int64_t size, int64_t part)
@@ -542,9 +579,11 @@ static void emit_zeros(struct product *product, int64_t rows, int64_t columns)
     static const double zeros[TILE_COLUMNS];
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t j = 0; j < columns; j += TILE_COLUMNS) {
-            product->emit(product->emit_context, i, 1, j,
-                          columns - j < TILE_COLUMNS ? columns - j : TILE_COLUMNS, zeros,
-                          TILE_COLUMNS);
+            const int64_t count = at_most(columns - j, TILE_COLUMNS);
+            product->emit(product->emit_context, i, 1, j, count, zeros, TILE_COLUMNS);
+            if (product->emit_bounds != NULL) {
+                product->emit_bounds(product->emit_context, i, 1, j, count, zeros, TILE_COLUMNS);
+            }
         }
     }
 }
@@ -556,8 +595,9 @@ static int64_t panel_vectors(int64_t vectors, int64_t depth)
     return at_most(vectors, fit < 16 ? 16 : fit);
 }
 
-bool exact_dot(enum type type, const struct exact_dot_operand *a, const struct exact_dot_operand *b,
-               int64_t depth, exact_dot_emit *emit, void *emit_context, struct error *err)
+static bool multiply(enum type type, const struct exact_dot_operand *a,
+                     const struct exact_dot_operand *b, int64_t depth, exact_dot_emit *emit,
+                     exact_dot_emit *emit_bounds, void *emit_context, struct error *err)
 {
     const int64_t rows = a->vectors, columns = b->vectors;
     struct product product = {
@@ -565,6 +605,7 @@ bool exact_dot(enum type type, const struct exact_dot_operand *a, const struct e
         .layout = type == TYPE_F32 ? NULL : float_layout(type),
         .depth = depth,
         .emit = emit,
+        .emit_bounds = emit_bounds,
         .emit_context = emit_context,
         .poll = poll_current(),
         /* (terms + 4) units for dgemm, the rest for the norms' and the test's own rounding. */
@@ -577,9 +618,11 @@ bool exact_dot(enum type type, const struct exact_dot_operand *a, const struct e
         emit_zeros(&product, rows, columns);
         return true;
     }
-    product.sums = type == TYPE_F64 || type == TYPE_F8E8M0FNU ||
+    product.sums = (type == TYPE_F64 && (emit_bounds == NULL || a->wide || b->wide)) ||
+                   type == TYPE_F8E8M0FNU ||
                    (double)rows * (double)columns * (double)depth <= SMALL_PRODUCT;
-    product.quick = type == TYPE_F64 && depth >= QUICK_DEPTH && rows > 1 && columns > 1;
+    product.quick =
+        product.sums && type == TYPE_F64 && depth >= QUICK_DEPTH && rows > 1 && columns > 1;
     const int64_t slice = depth <= DEPTH_MOST || product.sums ? depth : DEPTH_SLICE;
     product.whole = slice == depth;
     product.a.operand = a;
@@ -628,4 +671,17 @@ bool exact_dot(enum type type, const struct exact_dot_operand *a, const struct e
            (ok || error_set(err, ERROR_RESOURCE_EXHAUSTED,
                             "no memory for a product of %lld x %lld x %lld", (long long)rows,
                             (long long)columns, (long long)depth));
+}
+
+bool exact_dot(enum type type, const struct exact_dot_operand *a, const struct exact_dot_operand *b,
+               int64_t depth, exact_dot_emit *emit, void *emit_context, struct error *err)
+{
+    return multiply(type, a, b, depth, emit, NULL, emit_context, err);
+}
+
+bool exact_dot_bounded(const struct exact_dot_operand *a, const struct exact_dot_operand *b,
+                       int64_t depth, exact_dot_emit *emit, exact_dot_emit *emit_bounds,
+                       void *emit_context, struct error *err)
+{
+    return multiply(TYPE_F64, a, b, depth, emit, emit_bounds, emit_context, err);
 }

@@ -66,6 +66,14 @@ exact_dot_emit exact_dot_store;
 bool exact_dot(enum type type, const struct exact_dot_operand *a, const struct exact_dot_operand *b,
                int64_t depth, exact_dot_emit *emit, void *emit_context, struct error *err);
 
+/* The product as doubles, not rounded further, and how far each may be off: `emit` takes a tile of
+ * sums, `emit_bounds` the same tile of bounds, which may be rounded to f32. 0 where the sum is
+ * exact or not finite. For whoever goes on computing with the sums (epilogue.h): as cheap as a
+ * dgemm. */
+bool exact_dot_bounded(const struct exact_dot_operand *a, const struct exact_dot_operand *b,
+                       int64_t depth, exact_dot_emit *emit, exact_dot_emit *emit_bounds,
+                       void *emit_context, struct error *err);
+
 /* Plain stored matrices: `batch` products in a row, operands and result advancing by the given
  * batch strides (elements). */
 struct exact_dot_batch {

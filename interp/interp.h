@@ -76,13 +76,38 @@ struct interp_options {
      * without a result do nothing, the others are UNIMPLEMENTED. */
     bool (*on_check)(void *context, const struct instruction *check,
                      struct literal *const *operands, int count, bool *holds, struct error *err);
+    /* Asked before each instruction is evaluated (where on_instruction would be called): a literal
+     * of its shape, owned by the caller, that stands in for its value; NULL = evaluate it. NULL
+     * hook = not asked. */
+    struct literal *(*replace)(void *context, const struct instruction *instruction,
+                               int64_t iteration);
     void *context;
     /* Evaluation stops with DEADLINE_EXCEEDED once this returns true; NULL = never. */
     bool (*cancelled)(void *context);
     int64_t max_loop_iterations; /* of one while; 0 = no limit */
     /* Devices: replicas × partitions; 0 = as the module's header says. */
     int replica_count, partition_count;
+    /* f32 operands of a dot or convolution whose operand_precision is the default are rounded to
+     * bf16 first, as the matrix units of TPUs do. false = they count as they are. */
+    bool bf16_products;
+    /* Values of earlier evaluations, also of other modules; NULL = none. Used on one device,
+     * without noise, observer, stand-ins and literal fidelity; else it is left alone. */
+    struct interp_cache *cache;
 };
+
+/* Values kept between evaluations, keyed by what was computed (a structural hash of opcodes,
+ * attributes and operands down to the contents of arguments and constants), never by names,
+ * layouts or modules: evaluating a module that differs in a few instructions computes only those
+ * and what depends on them. The results have the same bits as without. For one thread at a time. */
+struct interp_cache;
+struct interp_cache_statistics {
+    int64_t reused, evaluated; /* instructions, of the last evaluation */
+    size_t bytes, peak_bytes;  /* of values held, now and at most */
+};
+/* At most `bytes` of values are held; what is cheap to compute again for its size goes first. */
+struct interp_cache *interp_cache_create(size_t bytes);
+void interp_cache_destroy(struct interp_cache *cache); /* NULL is allowed */
+struct interp_cache_statistics interp_cache_statistics(const struct interp_cache *cache);
 
 /* Evaluates the entry computation on one device with `arguments` (borrowed, one per parameter).
  * Returns the result, owned by the caller, or NULL. UNIMPLEMENTED names the instruction. options

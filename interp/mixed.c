@@ -79,6 +79,19 @@ static int moved_operands(const struct instruction *instruction)
     }
 }
 
+/* The shapes of a broadcast and of a reshape are given, but their type is the operand's. XLA's
+ * verifier refuses another; the TPU compiler's bfloat16-propagation makes such ones all the same,
+ * and means a conversion: the module has the same values before. */
+static const struct shape *inferred_shape(const struct instruction *instruction, struct error *err)
+{
+    const struct shape *shape = instruction->shape;
+    bool is_given = instruction->opcode == OP_RESHAPE || instruction->opcode == OP_BROADCAST;
+    if (is_given && shape_is_array(shape) && shape_is_array(instruction->operands[0]->shape)) {
+        return shape_with_type(shape, instruction->operands[0]->shape->type);
+    }
+    return infer_shape(instruction, err);
+}
+
 bool mixed_concerns(const struct instruction *instruction)
 {
     for (int i = 0; i < moved_operands(instruction); i++) {
@@ -96,7 +109,7 @@ bool mixed_concerns(const struct instruction *instruction)
         return false;
     }
     struct error err = {0};
-    const struct shape *inferred = infer_shape(instruction, &err);
+    const struct shape *inferred = inferred_shape(instruction, &err);
     return inferred != NULL && floats_differ(instruction->shape, inferred);
 }
 
@@ -182,7 +195,7 @@ struct literal *eval_mixed(struct evaluation *evaluation, const struct instructi
         return NULL;
     }
     struct instruction inferred = *instruction;
-    const struct shape *shape = infer_shape(instruction, err);
+    const struct shape *shape = inferred_shape(instruction, err);
     if (shape == NULL) {
         return NULL;
     }

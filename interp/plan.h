@@ -16,9 +16,10 @@ enum step_kind {
     STEP_OP,        /* call `evaluate` */
     STEP_PARAMETER, /* the value is there already */
     STEP_CONSTANT,
-    STEP_ELEMENT, /* get-tuple-element */
-    STEP_CLUSTER, /* the root of a cluster: its operands are the cluster's inputs */
-    STEP_NOTHING, /* inside a cluster: no value, nobody reads it */
+    STEP_ELEMENT,  /* get-tuple-element */
+    STEP_CLUSTER,  /* the root of a cluster: its operands are the cluster's inputs */
+    STEP_NOTHING,  /* inside a cluster: no value, nobody reads it */
+    STEP_REPLACED, /* while it runs: the value is given (interp_options.replace) */
 };
 
 struct step {

@@ -9,7 +9,8 @@
  *   Philox (4x32, 10 rounds): a 128-bit counter, low half first: state[1], state[2], or with two
  *     elements state[1] low and the key high (sic). Four words serve 4 elements, or 2 of 64 bits
  *     (low word first), in row-major order. The new state is the counter + the number of counters.
- * Elements of less than 32 bits take the low bits of a word each. rng_default is Philox.
+ * Elements of less than 32 bits take the low bits of a word each. rng_default is Philox. An
+ * instruction whose shape is no tuple gives the bits alone (XLA's TPU compiler makes such ones).
  * Sources: J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011;
  * xla/hlo/builder/lib/prng.cc, xla/hlo/transforms/expanders/rng_bit_generator_expander.cc.
  *
@@ -184,15 +185,16 @@ struct literal *eval_rng_bit_generator(struct evaluation *evaluation,
     int64_t size = state->shape->rank == 1 ? state->shape->dimensions[0] : 0;
     int64_t algorithm = attr_int(instruction, ATTR_ALGORITHM, ALGORITHM_RNG) - ALGORITHM_RNG;
     int64_t most = algorithm == RNG_THREE_FRY ? 2 : 3;
-    if (state->shape->type != TYPE_U64 || size < 2 || size > most || !shape_is_tuple(shape) ||
-        shape->count != 2 || !shape_is_array(shape->elements[1]) ||
-        type_is_complex(shape->elements[1]->type)) {
+    bool is_tuple = shape_is_tuple(shape) && shape->count == 2;
+    const struct shape *bits = is_tuple ? shape->elements[1] : shape;
+    if (state->shape->type != TYPE_U64 || size < 2 || size > most || !shape_is_array(bits) ||
+        type_is_complex(bits->type)) {
         error_set(err, ERROR_UNIMPLEMENTED, "rng-bit-generator of state %s and shape %s",
                   shape_text(state->shape), shape_text(shape));
         return NULL;
     }
-    struct literal *parts[2] = {literal_create(shape->elements[0], err),
-                                literal_create(shape->elements[1], err)};
+    struct literal *parts[2] = {literal_create(is_tuple ? shape->elements[0] : state->shape, err),
+                                literal_create(bits, err)};
     if (parts[0] == NULL || parts[1] == NULL) {
         literal_release(parts[0]);
         literal_release(parts[1]);
@@ -216,6 +218,10 @@ struct literal *eval_rng_bit_generator(struct evaluation *evaluation,
         if (literal_is_unspecified(state, i)) {
             literal_mark_unspecified(parts[0], i);
         }
+    }
+    if (!is_tuple) {
+        literal_release(parts[0]);
+        return parts[1];
     }
     return literal_tuple_take(shape, parts);
 }

@@ -26,7 +26,7 @@
 #include "tools/progress.h"
 
 struct eval_options {
-    bool pairs, quiet, help, full, verify, zeros, large_range, profile;
+    bool pairs, quiet, help, full, verify, zeros, large_range, profile, bf16_products;
     const char *json, *save, *fidelity;
     int64_t seed, repeat, threads;
     int64_t replicas, partitions, device; /* 0: as the header says; device −1: all */
@@ -351,6 +351,7 @@ static int eval_part(struct loaded_module *part, const char *source,
         .fidelity = options->fidelity != NULL && strcmp(options->fidelity, "literal") == 0
                         ? FIDELITY_LITERAL
                         : FIDELITY_EXACT,
+        .bf16_products = options->bf16_products,
         .seed = (uint64_t)options->seed,
         .context = &host,
         .cancelled = past_deadline,
@@ -494,6 +495,8 @@ int command_eval(int argc, char **argv)
          "the entry returns (got, want) pairs: compare them"},
         {"fidelity", 0, OPTION_TEXT, &o.fidelity, "exact|literal",
          "exact: each result exact and rounded once (default); literal: every step as written"},
+        {"bf16-products", 0, OPTION_FLAG, &o.bf16_products, NULL,
+         "f32 operands of products with the default precision are rounded to bf16, as on TPUs"},
         {"save", 'o', OPTION_TEXT, &o.save, "FILE",
          "save arguments and result as RunHloModuleLiterals, or the result as .npy"},
         {"infeed", 0, OPTION_LIST, &o.infeeds, "FILE",

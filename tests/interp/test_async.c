@@ -179,6 +179,57 @@ START_TEST(test_mixed_results)
 }
 END_TEST
 
+/* Broadcast and reshape into bf16 from f32, which XLA's verifier refuses, and its TPU compiler
+ * makes: a conversion, also where they are joined with what follows. */
+START_TEST(test_mixed_given)
+{
+    static const char *const roots[] = {
+        "b = bf16[2,1024] broadcast(a), dimensions={0} ROOT r = bf16[2,1024] negate(b)",
+        "b = bf16[1024,2] broadcast(a), dimensions={1} n = bf16[1024,2] negate(b) "
+        "ROOT r = bf16[2,1024] transpose(n), dimensions={1,0}",
+    };
+    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
+        char text[512];
+        struct error err = {0};
+        snprintf(text, sizeof text, "HloModule m\nENTRY e { a = bf16[2] parameter(0) %s }\n",
+                 roots[i]);
+        struct module *module = read_module(text);
+        struct instruction *parameter = module->entry->parameters[0];
+        parameter->shape = shape_with_type(parameter->shape, TYPE_F32);
+        struct literal *argument = literal_create(parameter->shape, &err);
+        literal_set_double(argument, 0, 257);
+        literal_set_double(argument, 1, 2);
+        struct literal *result = interp_evaluate(module, &argument, 1, NULL, &err);
+        ck_assert_msg(result != NULL, "%s", err.message);
+        for (int64_t e = 0; e < 2048; e++) {
+            ck_assert_double_eq(literal_get_double(result, e), e < 1024 ? -256 : -2);
+        }
+        literal_release(result);
+        literal_release(argument);
+        module_destroy(module);
+    }
+    char text[] = "HloModule m\nENTRY e { a = bf16[2048] parameter(0)\n"
+                  "b = bf16[2,1024] reshape(a) ROOT r = bf16[2,1024] negate(b) }\n";
+    struct error err = {0};
+    struct module *module = read_module(text);
+    struct instruction *parameter = module->entry->parameters[0];
+    parameter->shape = shape_with_type(parameter->shape, TYPE_F32);
+    struct literal *argument = literal_create(parameter->shape, &err);
+    for (int64_t e = 0; e < 2048; e++) {
+        literal_set_double(argument, e, (double)(257 + 2 * (e % 8)));
+    }
+    struct literal *result = interp_evaluate(module, &argument, 1, NULL, &err);
+    ck_assert_msg(result != NULL, "%s", err.message);
+    static const double rounded[] = {256, 260, 260, 264, 264, 268, 268, 272};
+    for (int64_t e = 0; e < 2048; e++) {
+        ck_assert_double_eq(literal_get_double(result, e), -rounded[e % 8]);
+    }
+    literal_release(result);
+    literal_release(argument);
+    module_destroy(module);
+}
+END_TEST
+
 /* Bytes are bytes: tiles, packed elements and types at once. */
 START_TEST(test_bitcasts)
 {
@@ -217,6 +268,7 @@ int main(void)
     tcase_add_test(tests, test_short_forms);
     tcase_add_test(tests, test_starts);
     tcase_add_test(tests, test_mixed_results);
+    tcase_add_test(tests, test_mixed_given);
     tcase_add_test(tests, test_bitcasts);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

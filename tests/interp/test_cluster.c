@@ -13,9 +13,9 @@ struct value {
     enum type type;
     int shape; /* index into shapes */
 };
-static const char *const shapes[] = {"[]",      "[5]",    "[3,5]", "[2,4,3,5,16]",
-                                     "[24,80]", "[1920]", "[16]"};
-enum { SCALAR, FIVE, THREE_FIVE, FULL, MATRIX, VECTOR, SIXTEEN };
+static const char *const shapes[] = {"[]",     "[5]",  "[3,5]", "[2,4,3,5,16]", "[24,80]",
+                                     "[1920]", "[16]", "[2,5]", "[2,3,5,16]"};
+enum { SCALAR, FIVE, THREE_FIVE, FULL, MATRIX, VECTOR, SIXTEEN, TWO_FIVE, ALL_BUT_FOUR };
 
 struct graph {
     struct text text;
@@ -69,7 +69,13 @@ static const enum type integer_types[] = {TYPE_S32, TYPE_U8, TYPE_S64, TYPE_S4};
 
 static void add_view(struct graph *g, enum type type)
 {
-    switch (pick(g, 7)) {
+    switch (pick(g, 9)) {
+    case 7: /* two runs of dimensions, with some behind them, and none */
+        add_line(g, type, FULL, "broadcast(p7_%s), dimensions={0,3}", type_text(type));
+        break;
+    case 8:
+        add_line(g, type, FULL, "broadcast(p8_%s), dimensions={0,2,3,4}", type_text(type));
+        break;
     case 0:
         add_line(g, type, FULL, "broadcast(p0_%s), dimensions={}", type_text(type));
         break;
@@ -157,8 +163,9 @@ static bool keep_observed(void *context, const struct instruction *instruction,
 
 static const enum type parameter_types[] = {TYPE_F32, TYPE_BF16, TYPE_F16, TYPE_F64,
                                             TYPE_S32, TYPE_U8,   TYPE_S64, TYPE_S4};
-static const int parameter_shapes[] = {SCALAR, FIVE, THREE_FIVE, SIXTEEN, FULL};
-static const int parameter_names[] = {0, 1, 2, 6, 3};
+static const int parameter_shapes[] = {SCALAR, FIVE,     THREE_FIVE,  SIXTEEN,
+                                       FULL,   TWO_FIVE, ALL_BUT_FOUR};
+static const int parameter_names[] = {0, 1, 2, 6, 3, 7, 8};
 
 /* Both ways; whether the bits agree, marks included. */
 static void check_module(const char *text, struct literal **arguments, int count)
@@ -190,7 +197,7 @@ START_TEST(test_random)
 {
     struct rng rng;
     rng_init(&rng, 1000 + (uint64_t)_i);
-    enum { TYPES = sizeof parameter_types / sizeof parameter_types[0], SHAPES = 5 };
+    enum { TYPES = sizeof parameter_types / sizeof parameter_types[0], SHAPES = 7 };
     for (int c = 0; c < 25; c++) {
         struct graph g = {.rng = &rng};
         struct literal *arguments[TYPES * SHAPES];

@@ -12,19 +12,28 @@ struct geometry {
     int64_t n, h, w, ci, co, kh, kw, groups;
     int64_t stride[2], low[2], high[2], dilation[2];
     bool reversal;
+    int64_t base[2]; /* holes of the input, forward only */
 };
 
 static const struct geometry geometries[] = {
-    {2, 5, 6, 3, 4, 3, 2, 1, {1, 1}, {1, 0}, {1, 1}, {1, 1}, false},
-    {1, 7, 8, 2, 2, 3, 3, 1, {2, 3}, {1, 2}, {0, 1}, {1, 2}, false},
-    {2, 5, 5, 4, 6, 2, 3, 2, {2, 1}, {0, 1}, {1, 1}, {2, 1}, false},
-    {1, 6, 5, 2, 3, 3, 2, 1, {1, 2}, {1, 1}, {1, 0}, {1, 1}, true},
+    {2, 5, 6, 3, 4, 3, 2, 1, {1, 1}, {1, 0}, {1, 1}, {1, 1}, false, {1, 1}},
+    {1, 7, 8, 2, 2, 3, 3, 1, {2, 3}, {1, 2}, {0, 1}, {1, 2}, false, {1, 1}},
+    {2, 5, 5, 4, 6, 2, 3, 2, {2, 1}, {0, 1}, {1, 1}, {2, 1}, false, {1, 1}},
+    {1, 6, 5, 2, 3, 3, 2, 1, {1, 2}, {1, 1}, {1, 0}, {1, 1}, true, {1, 1}},
 };
 enum { GEOMETRIES = sizeof geometries / sizeof *geometries };
 
+/* Large enough for dgemm, in one piece and in several; holes. */
+static const struct geometry large[] = {
+    {1, 6, 6, 16, 8, 3, 3, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false, {1, 1}},
+    {1, 4, 4, 96, 6, 3, 3, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false, {1, 1}},
+    {1, 5, 4, 12, 9, 3, 2, 1, {1, 2}, {2, 1}, {1, 0}, {1, 2}, false, {2, 3}},
+};
+enum { LARGE = sizeof large / sizeof *large };
+
 static int64_t out_size(const struct geometry *g, int d)
 {
-    int64_t in = d == 0 ? g->h : g->w, size = d == 0 ? g->kh : g->kw;
+    int64_t in = ((d == 0 ? g->h : g->w) - 1) * g->base[d] + 1, size = d == 0 ? g->kh : g->kw;
     return (in + g->low[d] + g->high[d] - (size - 1) * g->dilation[d] - 1) / g->stride[d] + 1;
 }
 
@@ -45,6 +54,11 @@ static void accumulate(const struct geometry *g, int which, const struct literal
                     int64_t t1 = g->reversal ? g->kw - 1 - kw : kw;
                     int64_t i0 = o0 * g->stride[0] + t0 * g->dilation[0] - g->low[0];
                     int64_t i1 = o1 * g->stride[1] + t1 * g->dilation[1] - g->low[1];
+                    if (i0 % g->base[0] != 0 || i1 % g->base[1] != 0) {
+                        continue;
+                    }
+                    i0 /= g->base[0];
+                    i1 /= g->base[1];
                     if (i0 < 0 || i0 >= g->h || i1 < 0 || i1 >= g->w) {
                         continue;
                     }
@@ -90,12 +104,14 @@ static void shapes_of(const struct geometry *g, const char *type, char text[3][6
 
 static void window_of(const struct geometry *g, char text[256])
 {
-    snprintf(text, 256,
-             "window={size=%dx%d stride=%dx%d pad=%d_%dx%d_%d rhs_dilate=%dx%d%s}, "
-             "dim_labels=b01f_01io->b01f, feature_group_count=%d",
-             (int)g->kh, (int)g->kw, (int)g->stride[0], (int)g->stride[1], (int)g->low[0],
-             (int)g->high[0], (int)g->low[1], (int)g->high[1], (int)g->dilation[0],
-             (int)g->dilation[1], g->reversal ? " rhs_reversal=1x1" : "", (int)g->groups);
+    snprintf(
+        text, 256,
+        "window={size=%dx%d stride=%dx%d pad=%d_%dx%d_%d lhs_dilate=%dx%d rhs_dilate=%dx%d%s}, "
+        "dim_labels=b01f_01io->b01f, feature_group_count=%d",
+        (int)g->kh, (int)g->kw, (int)g->stride[0], (int)g->stride[1], (int)g->low[0],
+        (int)g->high[0], (int)g->low[1], (int)g->high[1], (int)g->base[0], (int)g->base[1],
+        (int)g->dilation[0], (int)g->dilation[1], g->reversal ? " rhs_reversal=1x1" : "",
+        (int)g->groups);
 }
 
 static void check_sums(mpfr_t *sums, const struct literal *got, const char *what)
@@ -153,7 +169,8 @@ enum { MODES = sizeof modes / sizeof *modes };
 
 START_TEST(test_bias_activation)
 {
-    const struct geometry *g = &geometries[_i % 2];
+    int mode = _i % MODES, size = _i / MODES;
+    const struct geometry *g = size == 0 ? &geometries[_i % 2] : &large[size - 1];
     char shapes[3][64], window[256], body[2000];
     shapes_of(g, "f32", shapes);
     window_of(g, window);
@@ -165,13 +182,16 @@ START_TEST(test_bias_activation)
              "backend_config={\"cudnn_conv_backend_config\":{\"conv_result_scale\":0.9,"
              "\"side_input_scale\":1.3,\"leakyrelu_alpha\":0.25,\"activation_mode\":\"%s\"}}",
              shapes[0], shapes[1], (int)g->co, side ? "s = " : "", side ? shapes[2] : "",
-             side ? " parameter(3)\n" : "", shapes[2], side ? ", s" : "", window, modes[_i].mode);
+             side ? " parameter(3)\n" : "", shapes[2], side ? ", s" : "", window, modes[mode].mode);
     struct one_op op;
     struct rng rng;
     rng_init(&rng, (uint64_t)_i);
     one_op_init(&op, body);
     for (int i = 0; i < op.count; i++) {
         fill_random(op.values[i], &rng, 2);
+    }
+    for (int64_t i = 0; size > 0 && i < literal_elements(op.values[0]) / 2; i++) {
+        literal_set_double(op.values[0], i, 0); /* patches of zeros */
     }
     struct literal *got = one_op_run(&op, eval_custom_call);
     int64_t count = literal_elements(got->elements[0]);
@@ -183,9 +203,9 @@ START_TEST(test_bias_activation)
             reference_add(sums[i], literal_get_double(op.values[3], i), 1.3);
         }
         reference_add(sums[i], literal_get_double(op.values[2], i % g->co), 1);
-        reference_activate(sums[i], modes[_i].name);
+        reference_activate(sums[i], modes[mode].name);
     }
-    check_sums(sums, got->elements[0], modes[_i].mode);
+    check_sums(sums, got->elements[0], modes[mode].mode);
     free_sums(sums, count);
     literal_release(got);
     one_op_finish(&op);
@@ -240,6 +260,28 @@ START_TEST(test_graph)
     check_rounded(most, got->elements[1], 0, "amax");
     mpfr_clear(most);
     free_sums(sums, count);
+    literal_release(got);
+    one_op_finish(&op);
+}
+END_TEST
+
+/* What a plain convolution of f8 overflows to is open: NaN in HLO, the largest value in a library.
+ */
+START_TEST(test_saturation_is_open)
+{
+    struct one_op op;
+    one_op_init(&op, "x = f8e4m3fn[1,2,1,1] parameter(0)\nw = f8e4m3fn[1,1,1,1] parameter(1)\n"
+                     "ROOT r = (f8e4m3fn[1,2,1,1], u8[0]) custom-call(x, w), window={size=1x1}, "
+                     "dim_labels=b01f_01io->b01f, custom_call_target=\"__cudnn$convForward\", "
+                     "backend_config={\"cudnn_conv_backend_config\":{\"conv_result_scale\":1}}");
+    literal_set_double(op.values[0], 0, 448);
+    literal_set_double(op.values[0], 1, 224);
+    literal_set_double(op.values[1], 0, 2);
+    struct literal *got = one_op_run(&op, eval_custom_call);
+    for (int i = 0; i < 2; i++) { /* 448 is the largest */
+        ck_assert_double_eq(literal_get_double(got->elements[0], i), 448);
+        ck_assert_int_eq(literal_is_unspecified(got->elements[0], i), i == 0);
+    }
     literal_release(got);
     one_op_finish(&op);
 }
@@ -462,8 +504,9 @@ int main(void)
     TCase *tests = tcase_create("convolution");
     tcase_add_checked_fixture(tests, setup, NULL);
     tcase_add_loop_test(tests, test_kinds, 0, 9 * GEOMETRIES);
-    tcase_add_loop_test(tests, test_bias_activation, 0, MODES);
+    tcase_add_loop_test(tests, test_bias_activation, 0, MODES * (1 + LARGE));
     tcase_add_test(tests, test_graph);
+    tcase_add_test(tests, test_saturation_is_open);
     tcase_add_loop_test(tests, test_bad_graphs, 0, sizeof bad_graphs / sizeof *bad_graphs);
     tcase_add_loop_test(tests, test_misfits, 0, sizeof misfits / sizeof *misfits);
     tcase_add_loop_test(tests, test_onednn_matmul, 0, 4 * FUSIONS);

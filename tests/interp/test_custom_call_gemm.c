@@ -42,17 +42,22 @@ static void linear(mpfr_t x, const struct literal *a, const struct literal *b, d
 START_TEST(test_epilogues)
 {
     static const char *const types[] = {"f32", "bf16", "f16", "f64"};
-    const struct epilogue_case *one = &cases[_i / 4];
+    const struct epilogue_case *one = &cases[_i / 4 % CASE_COUNT];
+    /* Large enough for dgemm the second time. */
+    bool large = _i / 4 >= CASE_COUNT;
+    int m = large ? 17 : 3, k = large ? 41 : 7, n = large ? 19 : 5;
     const char *type = types[_i % 4];
     struct rng rng;
     rng_init(&rng, (uint64_t)_i);
     for (int beta = 0; beta < 2; beta++) {
         char body[2000], result[200];
-        snprintf(result, sizeof result, "(%s[2,3,5], %s%ss8[64])", type, one->aux ? type : "",
-                 one->aux ? "[2,3,5], " : "");
+        char shape[64];
+        snprintf(shape, sizeof shape, "%s[2,%d,%d]", type, m, n);
+        snprintf(result, sizeof result, "(%s, %s%ss8[64])", shape, one->aux ? shape : "",
+                 one->aux ? ", " : "");
         snprintf(body, sizeof body,
-                 "a = %s[2,3,7] parameter(0)\nb = %s[2,7,5] parameter(1)\n"
-                 "c = %s[2,3,5] parameter(2)\nd = %s[5] parameter(3)\n"
+                 "a = %s[2,%d,%d] parameter(0)\nb = %s[2,%d,%d] parameter(1)\n"
+                 "c = %s parameter(2)\nd = %s[%d] parameter(3)\n"
                  "ROOT r = %s custom-call(a, b%s%s), custom_call_target=\"__cublas$lt$matmul\", "
                  "backend_config={\"operation_queue_id\":\"0\",\"gemm_backend_config\":{"
                  "\"alpha_real\":%s,\"alpha_imag\":0,\"beta\":%s,\"dot_dimension_numbers\":{"
@@ -60,11 +65,11 @@ START_TEST(test_epilogues)
                  "\"lhs_batch_dimensions\":[\"0\"],\"rhs_batch_dimensions\":[\"0\"]},"
                  "\"precision_config\":{\"operand_precision\":[\"DEFAULT\",\"DEFAULT\"]},"
                  "\"epilogue\":\"%s\"}}",
-                 type, type, type, type, result, beta ? ", c" : "", one->bias ? ", d" : "",
-                 beta ? "0.3" : "1", beta ? "-1.7" : "0", one->word);
+                 type, m, k, type, k, n, shape, type, n, result, beta ? ", c" : "",
+                 one->bias ? ", d" : "", beta ? "0.3" : "1", beta ? "-1.7" : "0", one->word);
         struct one_op op;
         one_op_init(&op, body);
-        for (int round = 0; round < 4; round++) {
+        for (int round = 0; round < (large ? 3 : 4); round += large ? 2 : 1) {
             for (int i = 0; i < op.count; i++) {
                 fill_random(op.values[i], &rng, round);
             }
@@ -73,7 +78,7 @@ START_TEST(test_epilogues)
             const struct literal *bias = one->bias ? op.values[2 + beta] : NULL;
             mpfr_t x;
             reference_init(x);
-            for (int64_t at = 0; at < 30; at++) {
+            for (int64_t at = 0; at < 2 * m * n; at++) {
                 linear(x, op.values[0], op.values[1], beta ? 0.3 : 1, c, -1.7, bias, at);
                 if (one->aux) {
                     check_rounded(x, got->elements[1], at, one->word);
@@ -310,7 +315,7 @@ int main(void)
     Suite *suite = suite_create("interp_custom_call_gemm");
     TCase *tests = tcase_create("gemm");
     tcase_add_checked_fixture(tests, setup, NULL);
-    tcase_add_loop_test(tests, test_epilogues, 0, 4 * CASE_COUNT);
+    tcase_add_loop_test(tests, test_epilogues, 0, 2 * 4 * CASE_COUNT);
     tcase_add_test(tests, test_cancellation);
     tcase_add_test(tests, test_f8);
     tcase_add_loop_test(tests, test_complex, 0, 2);

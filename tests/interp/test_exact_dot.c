@@ -645,6 +645,72 @@ START_TEST(test_same_everywhere)
 }
 END_TEST
 
+/* Sums that are not rounded lie within their bounds, which are small. */
+struct bounded {
+    double sums[24 * 20], bounds[24 * 20];
+};
+
+static void take(double *to, int64_t first_row, int64_t rows, int64_t first_column, int64_t columns,
+                 const double *values, int64_t step)
+{
+    for (int64_t i = 0; i < rows * columns; i++) {
+        to[(first_row + i / columns) * 20 + first_column + i % columns] =
+            values[i / columns * step + i % columns];
+    }
+}
+
+static void take_sums(void *context, int64_t first_row, int64_t rows, int64_t first_column,
+                      int64_t columns, const double *values, int64_t step)
+{
+    take(((struct bounded *)context)->sums, first_row, rows, first_column, columns, values, step);
+}
+
+static void take_bounds(void *context, int64_t first_row, int64_t rows, int64_t first_column,
+                        int64_t columns, const double *values, int64_t step)
+{
+    take(((struct bounded *)context)->bounds, first_row, rows, first_column, columns, values, step);
+}
+
+START_TEST(test_bounded)
+{
+    enum { ROWS = 24, COLUMNS = 20, MOST = 900 };
+    static const enum kind kinds[] = {PLAIN, CANCELLING, INTEGERS, SPECIALS, ZEROS};
+    static float a[ROWS * MOST], b[COLUMNS * MOST];
+    static double left[ROWS * MOST], right[COLUMNS * MOST];
+    static struct bounded got;
+    const enum kind kind = kinds[_i % 5];
+    const int64_t depth = _i / 5 == 0 ? 100 : MOST; /* of one dgemm, of several */
+    struct rng rng;
+    struct error err = {0};
+    rng_init(&rng, (uint64_t)_i);
+    for (int64_t i = 0; i < ROWS * depth; i++) {
+        a[i] = (float)make_element(kind, TYPE_F32, &rng, i, i == 0 ? 0 : left[i - 1]);
+        left[i] = (double)a[i];
+    }
+    for (int64_t i = 0; i < COLUMNS * depth; i++) {
+        b[i] = (float)make_element(partner(kind), TYPE_F32, &rng, i, i == 0 ? 0 : right[i - 1]);
+        right[i] = (double)b[i];
+    }
+    const struct exact_dot_matrix rows = {a, TYPE_F32, depth, 1}, columns = {b, TYPE_F32, depth, 1};
+    const struct exact_dot_operand x = exact_dot_matrix_operand(&rows, ROWS);
+    const struct exact_dot_operand y = exact_dot_matrix_operand(&columns, COLUMNS);
+    ck_assert(exact_dot_bounded(&x, &y, depth, take_sums, take_bounds, &got, &err));
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        const double want = reference_dot(TYPE_F64, left + i / COLUMNS * depth, 1,
+                                          right + i % COLUMNS * depth, 1, depth);
+        const double bound = got.bounds[i];
+        if (isfinite(want)) {
+            ck_assert_msg(fabs(got.sums[i] - want) <= bound + fabs(want) * 0x1p-53,
+                          "%d: %.17g, not %.17g, bound %g", i, got.sums[i], want, bound);
+            ck_assert(bound == 0 ? !signbit(got.sums[i]) || want != 0 : bound < 1e-9);
+        } else {
+            ck_assert(isnan(want) ? isnan(got.sums[i]) : got.sums[i] == want);
+            ck_assert_double_eq(bound, 0);
+        }
+    }
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--hash") == 0) {
@@ -655,6 +721,7 @@ int main(int argc, char **argv)
     TCase *all = tcase_create("exact_dot");
     tcase_set_timeout(all, 300);
     tcase_add_loop_test(all, test_products, 0, TYPE_PAIRS);
+    tcase_add_loop_test(all, test_bounded, 0, 10);
     tcase_add_test(all, test_large);
     tcase_add_test(all, test_batch);
     tcase_add_loop_test(all, test_complex, 0, 2);

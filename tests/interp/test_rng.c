@@ -317,11 +317,27 @@ START_TEST(test_streams)
 }
 END_TEST
 
+/* Without a new state: the bits alone. */
+START_TEST(test_bits_alone)
+{
+    struct one_op op;
+    one_op_init(&op, "s = u64[3] parameter(0)\n"
+                     "ROOT r = u32[4] rng-bit-generator(s), algorithm=rng_philox");
+    struct literal *result = one_op_run(&op, eval_rng_bit_generator);
+    for (int i = 0; i < 4; i++) {
+        ck_assert_uint_eq((uint64_t)literal_get_int(result, i), published[0].elements[i]);
+    }
+    literal_release(result);
+    one_op_finish(&op);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("interp_rng");
     TCase *tests = tcase_create("rng");
     tcase_add_checked_fixture(tests, setup, NULL);
+    tcase_add_test(tests, test_bits_alone);
     tcase_add_test(tests, test_published);
     tcase_add_test(tests, test_as_xla);
     tcase_add_test(tests, test_no_elements);
