@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "backend/backend_impl.h"
+#include "backend/plugins.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
-#include "hlo/base/file.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
 
@@ -17,6 +17,8 @@
 #define BACKENDS(BACKEND)                                                                     \
     BACKEND(interp, "the golden interpreter; ?fidelity=literal rounds every step as written") \
     BACKEND(cpu, "XLA's CPU backend: the plugin that was fetched; ?cpu_device_count=N")       \
+    BACKEND(cuda, "XLA's CUDA backend, on a GPU; ?target=NAME compiles without one")          \
+    BACKEND(tpu, "XLA's TPU backend, on a TPU; ?target=NAME compiles without one")            \
     BACKEND(pjrt, "any PJRT plugin by the path of its library: pjrt:PATH[?OPTION=VALUE&…]")   \
     BACKEND(recorded, "results stored in a folder; ?record=URI fills it from another backend")
 
@@ -56,19 +58,10 @@ const char *outcome_text(enum outcome outcome)
 const char *backend_default_plugin(void)
 {
     static _Thread_local char path[4096];
-    const char *asked = getenv("REFEREE_CPU_PLUGIN");
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (asked && *asked) {
-        snprintf(path, sizeof(path), "%s", asked);
-    } else {
-        bool has_cache = cache && *cache;
-        snprintf(path, sizeof(path), "%s%s/referee/plugins/cpu-%s/%s",
-                 has_cache ? cache
-                 : home    ? home
-                           : "",
-                 has_cache ? "" : "/.cache", CPU_PLUGIN_VERSION, CPU_PLUGIN_FILE);
-    }
-    return file_exists(path) ? path : "";
+    char *library = plugin_library(plugin_find("cpu"));
+    snprintf(path, sizeof(path), "%s", library ? library : "");
+    free(library);
+    return path;
 }
 
 /* --- URIs --- */
@@ -133,6 +126,33 @@ static bool parse_parameters(struct backend *backend, const char *text, struct e
         text += size + (text[size] == '&');
     }
     return true;
+}
+
+void backend_default_flag(struct backend *backend, const char *name, const char *value)
+{
+    for (int i = 0; i < backend->flag_count; i++) {
+        if (strcmp(backend->flags[i].name, name) == 0) {
+            return;
+        }
+    }
+    parameter_add(&backend->flags, &backend->flag_count, memory_strdup(name), memory_strdup(value));
+}
+
+char *backend_uri_for_target(const char *uri, const char *target)
+{
+    struct text text;
+    text_init(&text);
+    text_printf(&text, "%s%starget=", uri, strchr(uri, '?') ? "&" : "?");
+    for (const char *c = target; *c; c++) {
+        if (strchr("&%", *c)) {
+            text_printf(&text, "%%%02x", (unsigned)*c);
+        } else {
+            text_char(&text, *c);
+        }
+    }
+    char *whole = text_take(&text);
+    text_finish(&text);
+    return whole;
 }
 
 const char *backend_parameter(const struct backend *backend, const char *name)
@@ -344,23 +364,29 @@ void backend_run(struct backend *backend, const struct module *module,
                      device_count > 1 ? device_count : 1, 0, 0, iterations, result);
 }
 
+static void set_grid(const struct backend *backend, int replica_count, int partition_count,
+                     struct backend_job *job)
+{
+    const struct module_config *config = &job->module->config;
+    const struct backend_options *options = &backend->options;
+    job->replica_count = grid_size(replica_count, options->replica_count, config->replica_count);
+    job->partition_count =
+        grid_size(partition_count, options->partition_count, config->partition_count);
+}
+
 void backend_run_grid(struct backend *backend, const struct module *module,
                       struct literal *const *arguments, int argument_count, int set_count,
                       int replica_count, int partition_count, int iterations,
                       struct run_result *result)
 {
-    const struct module_config *config = &module->config;
-    const struct backend_options *options = &backend->options;
     struct backend_job job = {
         .module = module,
         .arguments = arguments,
         .argument_count = argument_count,
         .set_count = set_count,
-        .replica_count = grid_size(replica_count, options->replica_count, config->replica_count),
-        .partition_count =
-            grid_size(partition_count, options->partition_count, config->partition_count),
         .iterations = iterations > 1 ? iterations : 1,
     };
+    set_grid(backend, replica_count, partition_count, &job);
     run_job(backend, &job, result);
 }
 
@@ -371,6 +397,7 @@ void backend_run_pieces(struct backend *backend, const struct module *module,
     struct backend_job job = {
         .module = module,
         .pieces = pieces,
+        .partitions = true,
         .arguments = arguments,
         .argument_count = argument_count,
         .set_count = partition_count,
@@ -381,14 +408,14 @@ void backend_run_pieces(struct backend *backend, const struct module *module,
     run_job(backend, &job, result);
 }
 
-void backend_compile(struct backend *backend, const struct module *module, int partition_count,
-                     struct run_result *result)
+void backend_compile(struct backend *backend, const struct module *module, int replica_count,
+                     int partition_count, bool partition, struct run_result *result)
 {
     struct backend_job job = {
         .module = module,
         .compile_only = true,
-        .replica_count = 1,
-        .partition_count = partition_count,
+        .partitions = partition,
     };
+    set_grid(backend, replica_count, partition_count, &job);
     run_job(backend, &job, result);
 }

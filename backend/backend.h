@@ -1,8 +1,9 @@
 /* Backends: something that compiles a module and runs it.
  *
- * A backend is named by a URI: interp:[?fidelity=literal], cpu:[?…] (the fetched XLA CPU plugin),
- * pjrt:PATH[?…] (any PJRT plugin), recorded:DIR. Options after '?' are KEY=VALUE joined by '&';
- * they are create options of the plugin (cpu_device_count=4) or start with xla_ and are XLA flags.
+ * A backend is named by a URI: interp:[?fidelity=literal]; cpu:, cuda: and tpu: (the plugins that
+ * were fetched); pjrt:PATH[?…] (any PJRT plugin); recorded:DIR. Options after '?' are KEY=VALUE
+ * joined by '&'; they are create options of the plugin (cpu_device_count=4), or start with xla_ and
+ * are XLA flags, or say for what to compile without having it (target=h100, topology=v5e:2x2).
  * Every foreign backend runs in a process of its own (worker.c): whatever it does, the caller gets
  * an outcome. */
 #ifndef BACKEND_BACKEND_H
@@ -108,10 +109,11 @@ struct backend_pieces {
 void backend_run_pieces(struct backend *backend, const struct module *module,
                         const struct backend_pieces *pieces, struct literal *const *arguments,
                         int argument_count, int partition_count, struct run_result *result);
-/* Partitions and compiles without running. UNSUPPORTED where nothing is compiled (the golden,
- * recorded results). */
-void backend_compile(struct backend *backend, const struct module *module, int partition_count,
-                     struct run_result *result);
+/* Compiles without running, on a grid as in backend_run_grid. Several partitions: the module is
+ * partitioned by its shardings, unless it looks partitioned already and `partition` is false.
+ * UNSUPPORTED where nothing is compiled (the golden, recorded results). */
+void backend_compile(struct backend *backend, const struct module *module, int replica_count,
+                     int partition_count, bool partition, struct run_result *result);
 
 /* Scheme, plugin, versions, platform, flags: one JSON object, for reports. Starts the worker. */
 bool backend_describe(struct backend *backend, struct text *json, struct error *err);
@@ -126,10 +128,20 @@ struct backend_scheme {
 extern const struct backend_scheme backend_schemes[];
 extern const int backend_scheme_count;
 
+/* --- what backends can compile for without having it (targets.c) --- */
+struct backend_target {
+    const char *scheme, *name; /* cuda:?target=h100 */
+    const char *what;
+};
+extern const struct backend_target backend_targets[];
+extern const int backend_target_count;
+/* The URI with target=NAME among its options. free() it. */
+char *backend_uri_for_target(const char *uri, const char *target);
+
 /* --- worker: main() calls this first; it does not return in a worker process --- */
 void backend_worker_main_if_asked(int argc, char **argv);
 
-/* Path of the fetched plugin ("" when it is not there) and the line that says what to type. */
+/* Path of the fetched plugin of cpu:, "" when it is not there. */
 const char *backend_default_plugin(void);
 
 #endif

@@ -37,6 +37,7 @@ struct backend_job {
     int device_count, iterations;
     const struct backend_pieces *pieces; /* NULL: devices take and give the module's own shapes */
     bool compile_only;                   /* there are no arguments */
+    bool partitions; /* the backend shall partition it, whatever it looks like */
 };
 
 struct backend_impl {
@@ -51,10 +52,13 @@ struct backend_impl {
     void (*close)(struct backend *backend);
 };
 
-extern const struct backend_impl backend_interp, backend_cpu, backend_pjrt, backend_recorded;
+extern const struct backend_impl backend_interp, backend_cpu, backend_cuda, backend_tpu,
+    backend_pjrt, backend_recorded;
 
 /* The value of a parameter, NULL when it is not given. */
 const char *backend_parameter(const struct backend *backend, const char *name);
+/* Gives the backend a flag unless the caller did. */
+void backend_default_flag(struct backend *backend, const char *name, const char *value);
 /* Seconds that a run may take. */
 double backend_timeout(const struct backend *backend);
 

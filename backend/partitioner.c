@@ -3,11 +3,8 @@
 #include "backend/partitioner.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
@@ -15,74 +12,28 @@
 #include "hlo/format.h"
 #include "hlo/module.h"
 
-static char *make_folder(struct error *err)
-{
-    const char *base = getenv("TMPDIR");
-    struct text path;
-    text_init(&path);
-    text_printf(&path, "%s/referee-XXXXXX", base != NULL && *base != '\0' ? base : "/tmp");
-    char *folder = text_take(&path);
-    text_finish(&path);
-    if (mkdtemp(folder) == NULL) {
-        error_set(err, ERROR_NOT_FOUND, "%s: %s", folder, strerror(errno));
-        free(folder);
-        return NULL;
-    }
-    return folder;
-}
-
-static void empty_folder(const char *folder)
-{
-    DIR *directory = opendir(folder);
-    if (directory == NULL) {
-        return;
-    }
-    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
-        unlinkat(dirfd(directory), entry->d_name, 0);
-    }
-    closedir(directory);
-}
-
 bool partitioner_open(const char *uri, const struct backend_options *options,
                       struct partitioner *partitioner, struct error *err)
 {
-    *partitioner = (struct partitioner){.folder = make_folder(err)};
-    if (partitioner->folder == NULL) {
-        return false;
-    }
-    const struct backend_flag dump[] = {
-        {"xla_dump_to", partitioner->folder},
-        {"xla_dump_hlo_as_proto", "true"},
-        {"xla_dump_hlo_pass_re", "spmd-partitioning"},
-    };
-    enum { DUMP_FLAGS = sizeof dump / sizeof *dump };
-    struct backend_options own = options != NULL ? *options : (struct backend_options){0};
-    size_t given = (size_t)own.flag_count;
-    struct backend_flag *flags = memory_alloc((given + DUMP_FLAGS) * sizeof *flags);
-    if (given > 0) {
-        memcpy(flags, own.flags, given * sizeof *flags);
-    }
-    memcpy(flags + given, dump, sizeof dump);
-    own.flags = flags;
-    own.flag_count += DUMP_FLAGS;
-    partitioner->backend = backend_open(uri, &own, err);
-    free(flags);
-    if (partitioner->backend == NULL) {
-        partitioner_close(partitioner);
-        return false;
-    }
-    return true;
+    const struct dumper_options dump = {.passes = "spmd-partitioning"};
+    bool good = dumper_open(uri, options, &dump, &partitioner->dumper, err);
+    partitioner->backend = partitioner->dumper.backend;
+    return good;
 }
 
 void partitioner_close(struct partitioner *partitioner)
 {
-    backend_close(partitioner->backend);
-    if (partitioner->folder != NULL) {
-        empty_folder(partitioner->folder);
-        rmdir(partitioner->folder);
-        free(partitioner->folder);
-    }
-    *partitioner = (struct partitioner){0};
+    dumper_close(&partitioner->dumper, false);
+    partitioner->backend = NULL;
+}
+
+/* Is it the dump after the pass, as XLA or as libtpu names it? */
+static bool is_partitioned_dump(const char *name)
+{
+    const char *end = strstr(name, ".hlo.pb");
+    return end != NULL && strcmp(end, ".hlo.pb") == 0 &&
+           (strstr(name, ".after_spmd-partitioning.") != NULL ||
+            strstr(name, ".after_tpu-spmd-partitioning.") != NULL);
 }
 
 /* The path of the dump of the pass; NULL if there is none. Of several modules (a compiler may
@@ -95,9 +46,8 @@ static char *find_dump(const char *folder)
         return NULL;
     }
     for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
-        const char *name = entry->d_name, *end = strstr(name, ".hlo.pb");
-        if (strstr(name, ".after_spmd-partitioning.") != NULL && end != NULL &&
-            strcmp(end, ".hlo.pb") == 0 && (best == NULL || strcmp(name, best) < 0)) {
+        const char *name = entry->d_name;
+        if (is_partitioned_dump(name) && (best == NULL || strcmp(name, best) < 0)) {
             free(best);
             best = memory_strdup(name);
         }
@@ -138,15 +88,14 @@ struct module *partitioner_partition(struct partitioner *partitioner, const stru
 {
     struct run_result result;
     struct error err = {0};
-    empty_folder(partitioner->folder);
-    backend_compile(partitioner->backend, module, partition_count, &result);
+    dumper_compile(&partitioner->dumper, module, 1, partition_count, true, &result);
     *outcome = result.outcome;
     text_append(message, result.message);
     run_result_finish(&result);
     if (*outcome != OUTCOME_PASS) {
         return NULL;
     }
-    char *path = find_dump(partitioner->folder);
+    char *path = find_dump(partitioner->dumper.folder);
     struct module *partitioned = path != NULL ? read_dump(path, &err) : NULL;
     if (path == NULL) {
         text_append(message, "the backend dumped no partitioned module");

@@ -4,10 +4,11 @@
 #define BACKEND_PARTITIONER_H
 
 #include "backend/backend.h"
+#include "backend/dumper.h"
 
 struct partitioner {
-    struct backend *backend; /* dumps what it compiles */
-    char *folder;            /* temporary */
+    struct backend *backend; /* of the dumper */
+    struct dumper dumper;
 };
 
 /* Opens the backend with flags that make it dump. False with *err as backend_open, or when no

@@ -23,6 +23,7 @@
 #define RING_SIZE 65536
 #define MESSAGE_LINES 20
 #define LINE_MOST 2000
+enum { ENTRIES_MOST = 8 };
 
 extern char **environ;
 
@@ -35,6 +36,8 @@ static const char *const stage_texts[STAGE_COUNT] = {
 struct worker {
     size_t memory_limit;
     bool poison;
+    const char *entries[ENTRIES_MOST]; /* of the environment */
+    size_t entry_count;
     pid_t pid; /* 0: none */
     int socket, output, process;
     enum worker_stage stage;
@@ -122,6 +125,14 @@ void worker_poison(struct worker *worker)
     worker->poison = true;
 }
 
+void worker_set_environment(struct worker *worker, const char *const *entries, size_t count)
+{
+    worker->entry_count = count < ENTRIES_MOST ? count : ENTRIES_MOST;
+    for (size_t i = 0; i < worker->entry_count; i++) {
+        worker->entries[i] = entries[i];
+    }
+}
+
 bool worker_is_running(const struct worker *worker)
 {
     return worker->pid != 0;
@@ -193,7 +204,7 @@ static char **worker_environment(const char *const *extra, size_t extra_count)
 
 static int worker_spawn(struct worker *worker, int socket, int output)
 {
-    const char *extra[5] = {
+    const char *extra[5 + ENTRIES_MOST] = {
         "REFEREE_WORKER=1",
         "OPENBLAS_NUM_THREADS=1",
         /* When we are built with a sanitizer, the foreign code's ends stay its own. */
@@ -207,6 +218,9 @@ static int worker_spawn(struct worker *worker, int socket, int output)
     if (worker->poison) {
         /* glibc fills with the complement, 0x7f: large in every float and integer type. */
         extra[count++] = "MALLOC_PERTURB_=128";
+    }
+    for (size_t i = 0; i < worker->entry_count; i++) {
+        extra[count++] = worker->entries[i];
     }
     char **environment = worker_environment(extra, count);
     char *arguments[] = {"referee-worker", WORKER_ARGUMENT, NULL};

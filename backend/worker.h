@@ -38,6 +38,9 @@ struct worker;
 
 /* No process yet. memory_limit: bytes of address space that one request may add; 0 = no limit. */
 struct worker *worker_create(size_t memory_limit);
+/* From the next start on: the process has these entries, "NAME=VALUE", in its environment. They are
+ * borrowed; at most 8. */
+void worker_set_environment(struct worker *worker, const char *const *entries, size_t count);
 /* From the next start on: memory that the process allocates or frees is filled with a pattern
  * (glibc's MALLOC_PERTURB_), so that reading what nobody wrote shows. */
 void worker_poison(struct worker *worker);

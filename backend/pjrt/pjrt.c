@@ -1,5 +1,6 @@
-/* cpu: and pjrt: — any PJRT plugin as a backend. The plugin lives in a worker (serve.c); this side
- * turns a module and its arguments into a request and the reply into literals. */
+/* cpu:, cuda:, tpu: and pjrt: — any PJRT plugin as a backend. The plugin lives in a worker
+ * (serve.c); this side turns a module and its arguments into a request and the reply into literals.
+ */
 #define _GNU_SOURCE
 #include <jansson.h>
 #include <pthread.h>
@@ -9,10 +10,10 @@
 
 #include "backend/backend_impl.h"
 #include "backend/pjrt/pjrt.h"
+#include "backend/pjrt/setup.h"
 #include "backend/worker.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
-#include "hlo/base/file.h"
 #include "hlo/module.h"
 #include "hlo/mlir/mlir_format.h"
 #include "hlo/proto/compile_options.h"
@@ -21,8 +22,7 @@
 
 struct pjrt_state {
     pthread_mutex_t lock; /* one request at a time */
-    char *plugin;
-    bool grows; /* the CPU client has as many devices as one asks for */
+    struct pjrt_setup setup;
     struct worker *worker;
     /* Of the running worker; invalid once it ended. */
     bool is_open;
@@ -33,46 +33,25 @@ struct pjrt_state {
 
 /* --- opening --- */
 
-static bool state_create(struct backend *backend, const char *plugin, bool grows)
+typedef bool setup_function(struct backend *backend, struct pjrt_setup *setup, struct error *err);
+
+static bool open_with(setup_function *make_setup, struct backend *backend, struct error *err)
 {
+    struct pjrt_setup setup = {0};
+    if (!make_setup(backend, &setup, err)) {
+        pjrt_setup_finish(&setup);
+        return false;
+    }
     struct pjrt_state *state = memory_zalloc(sizeof(*state));
     pthread_mutex_init(&state->lock, NULL);
-    state->plugin = memory_strdup(plugin);
-    state->grows = grows;
+    state->setup = setup;
     state->worker = worker_create(backend->options.memory_limit);
+    worker_set_environment(state->worker, setup.environment, setup.environment_count);
     if (backend->options.poison) {
         worker_poison(state->worker);
     }
     backend->state = state;
     return true;
-}
-
-static bool cpu_open(struct backend *backend, struct error *err)
-{
-    const char *plugin = backend_default_plugin();
-    if (*backend->path) {
-        return error_set(err, ERROR_INVALID_ARGUMENT, "cpu: takes no path; pjrt:PATH does");
-    }
-    if (!*plugin) {
-        return error_set(err, ERROR_NOT_FOUND,
-                         "XLA's CPU plugin is not there; fetch it with: ./dev plugin");
-    }
-    return state_create(backend, plugin, !backend_parameter(backend, "cpu_device_count"));
-}
-
-static bool pjrt_open(struct backend *backend, struct error *err)
-{
-    if (!*backend->path) {
-        return error_set(err, ERROR_INVALID_ARGUMENT,
-                         "pjrt: needs the path of a plugin: pjrt:PATH");
-    }
-    if (!file_exists(backend->path)) {
-        return error_set(err, ERROR_NOT_FOUND, "there is no plugin %s", backend->path);
-    }
-    char *plugin = realpath(backend->path, NULL);
-    bool good = state_create(backend, plugin ? plugin : backend->path, false);
-    free(plugin);
-    return good;
 }
 
 static void forget_plugin(struct pjrt_state *state)
@@ -92,20 +71,52 @@ static void pjrt_close(struct backend *backend)
     worker_destroy(state->worker);
     forget_plugin(state);
     pthread_mutex_destroy(&state->lock);
-    free(state->plugin);
+    pjrt_setup_finish(&state->setup);
     free(state);
 }
 
-/* Loads the plugin into the worker, with at least `devices` devices where that is up to us. On
- * false *outcome and message say why. */
+static void put_text(struct parcel_writer *writer, const char *text)
+{
+    parcel_put_string(writer, text, strlen(text));
+}
+
+/* The request that opens the plugin, with at least `devices` devices where that is up to us. */
+static void write_setup(const struct pjrt_setup *setup, int devices, struct parcel_writer *writer)
+{
+    bool grown = setup->grows != NULL && (devices > 1 || setup->grows_from == 1);
+    put_text(writer, setup->plugin);
+    parcel_put_int(writer, setup->topology != NULL);
+    put_text(writer, setup->topology != NULL ? setup->topology : "");
+    parcel_put_int(writer, setup->option_count + grown);
+    for (int i = 0; i < setup->option_count; i++) {
+        put_text(writer, setup->options[i].name);
+        put_text(writer, setup->options[i].value);
+    }
+    if (grown) {
+        struct text value;
+        text_init(&value);
+        text_printf(&value, "%s%d", setup->grows_prefix,
+                    devices > setup->grows_from ? devices : setup->grows_from);
+        put_text(writer, setup->grows);
+        put_text(writer, value.data);
+        text_finish(&value);
+    }
+}
+
+/* Loads the plugin into the worker. On false *outcome and message say why. */
 static bool ensure_open(struct backend *backend, int devices, enum outcome *outcome,
                         struct text *message)
 {
     struct pjrt_state *state = backend->state;
+    if (state->setup.missing != NULL) {
+        *outcome = OUTCOME_UNSUPPORTED;
+        text_append(message, state->setup.missing);
+        return false;
+    }
     if (!worker_is_running(state->worker)) {
         forget_plugin(state);
     }
-    if (state->is_open && state->grows && state->device_count < devices) {
+    if (state->is_open && state->setup.grows != NULL && state->device_count < devices) {
         worker_stop(state->worker);
         forget_plugin(state);
     }
@@ -115,20 +126,7 @@ static bool ensure_open(struct backend *backend, int devices, enum outcome *outc
     struct parcel_writer writer;
     struct parcel_reader reply;
     parcel_writer_init(&writer);
-    parcel_put_string(&writer, state->plugin, strlen(state->plugin));
-    bool add_count = state->grows && devices > 1;
-    parcel_put_int(&writer, backend->parameter_count + add_count);
-    for (int i = 0; i < backend->parameter_count; i++) {
-        const struct backend_parameter *parameter = &backend->parameters[i];
-        parcel_put_string(&writer, parameter->name, strlen(parameter->name));
-        parcel_put_string(&writer, parameter->value, strlen(parameter->value));
-    }
-    if (add_count) {
-        char value[16];
-        snprintf(value, sizeof(value), "%d", devices > 4 ? devices : 4);
-        parcel_put_string(&writer, "cpu_device_count", strlen("cpu_device_count"));
-        parcel_put_string(&writer, value, strlen(value));
-    }
+    write_setup(&state->setup, devices, &writer);
     bool answered = worker_call(state->worker, WORKER_OPEN, &writer, backend_timeout(backend),
                                 &reply, outcome, message);
     parcel_writer_finish(&writer);
@@ -278,8 +276,8 @@ static bool write_request(const struct backend *backend, const struct backend_jo
     struct error err = {0};
     size_t module_size = 0, options_size = 0;
     bool flat = module_needs_flat_entry(job->module);
-    bool partitions = job->pieces || job->compile_only; /* the backend shall */
-    bool manual = job->partition_count > 1 && !partitions && module_is_partitioned(job->module);
+    bool manual =
+        job->partition_count > 1 && !job->partitions && module_is_partitioned(job->module);
     struct module *copy = flat || manual ? make_copy(job->module, flat, manual, &err) : NULL;
     const struct module *sent = flat || manual ? copy : job->module;
     if (sent != NULL && backend->options.via_mlir) {
@@ -347,8 +345,9 @@ static void run_locked(struct backend *backend, const struct backend_job *job,
     }
     if (job->device_count > state->device_count) {
         result->outcome = OUTCOME_UNSUPPORTED;
-        text_printf(message, "the module runs on %d devices, the plugin has %lld",
-                    job->device_count, (long long)state->device_count);
+        text_printf(message, "the module runs on %d devices, %s has %lld", job->device_count,
+                    state->setup.target != NULL ? state->setup.target : "the plugin",
+                    (long long)state->device_count);
         return;
     }
     parcel_writer_init(&writer);
@@ -379,9 +378,19 @@ static void pjrt_run(struct backend *backend, const struct backend_job *job,
                      struct run_result *result, struct text *message)
 {
     struct pjrt_state *state = backend->state;
+    struct backend_job compile = *job;
+    bool deviceless = state->setup.topology != NULL && !job->compile_only;
+    compile.compile_only |= deviceless;
     pthread_mutex_lock(&state->lock);
-    run_locked(backend, job, result, message);
+    run_locked(backend, &compile, result, message);
     pthread_mutex_unlock(&state->lock);
+    if (deviceless && result->outcome == OUTCOME_PASS) {
+        result->outcome = OUTCOME_UNSUPPORTED;
+        text_printf(message,
+                    "compiled for %s, but nothing here can execute it; `referee passes` can "
+                    "referee the compiler",
+                    state->setup.target);
+    }
 }
 
 /* --- describing --- */
@@ -405,7 +414,10 @@ static bool pjrt_describe(struct backend *backend, struct text *json, struct err
     bool good = ensure_open(backend, 1, &outcome, &message);
     json_t *object = json_object();
     json_object_set_new(object, "scheme", json_string(backend->scheme));
-    json_object_set_new(object, "plugin", json_string(state->plugin));
+    json_object_set_new(object, "plugin", json_string(state->setup.plugin));
+    if (state->setup.target != NULL) {
+        json_object_set_new(object, "target", json_string(state->setup.target));
+    }
     if (good && json_is_object(state->info)) {
         json_object_update(object, state->info);
     }
@@ -420,7 +432,7 @@ static bool pjrt_describe(struct backend *backend, struct text *json, struct err
     if (text) {
         text_append(json, text);
     } else {
-        error_set(err, ERROR_ABORTED, "%s: %s: %s", state->plugin, outcome_text(outcome),
+        error_set(err, ERROR_ABORTED, "%s: %s: %s", state->setup.plugin, outcome_text(outcome),
                   message.data);
     }
     free(text);
@@ -429,18 +441,21 @@ static bool pjrt_describe(struct backend *backend, struct text *json, struct err
     return good;
 }
 
-const struct backend_impl backend_cpu = {
-    .compiles = true,
-    .open = cpu_open,
-    .run = pjrt_run,
-    .describe = pjrt_describe,
-    .close = pjrt_close,
-};
-
-const struct backend_impl backend_pjrt = {
-    .compiles = true,
-    .open = pjrt_open,
-    .run = pjrt_run,
-    .describe = pjrt_describe,
-    .close = pjrt_close,
-};
+/* The schemes differ in how they open the plugin alone. */
+#define SCHEME(name, setup)                                             \
+    static bool name##_open(struct backend *backend, struct error *err) \
+    {                                                                   \
+        return open_with(setup, backend, err);                          \
+    }                                                                   \
+    const struct backend_impl backend_##name = {                        \
+        .compiles = true,                                               \
+        .open = name##_open,                                            \
+        .run = pjrt_run,                                                \
+        .describe = pjrt_describe,                                      \
+        .close = pjrt_close,                                            \
+    };
+SCHEME(cpu, pjrt_setup_cpu)
+SCHEME(cuda, pjrt_setup_cuda)
+SCHEME(tpu, pjrt_setup_tpu)
+SCHEME(pjrt, pjrt_setup_path)
+#undef SCHEME

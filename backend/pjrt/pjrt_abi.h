@@ -44,7 +44,13 @@
     CALL(BUFFER_DESTROY, 58, "PJRT_Buffer_Destroy")                                             \
     CALL(BUFFER_ELEMENT_TYPE, 59, "PJRT_Buffer_ElementType")                                    \
     CALL(BUFFER_UNPADDED_DIMENSIONS, 61, "PJRT_Buffer_UnpaddedDimensions")                      \
-    CALL(BUFFER_TO_HOST_BUFFER, 70, "PJRT_Buffer_ToHostBuffer")
+    CALL(BUFFER_TO_HOST_BUFFER, 70, "PJRT_Buffer_ToHostBuffer")                                 \
+    CALL(TOPOLOGY_CREATE, 82, "PJRT_TopologyDescription_Create")                                \
+    CALL(TOPOLOGY_DESTROY, 83, "PJRT_TopologyDescription_Destroy")                              \
+    CALL(TOPOLOGY_PLATFORM_NAME, 84, "PJRT_TopologyDescription_PlatformName")                   \
+    CALL(TOPOLOGY_PLATFORM_VERSION, 85, "PJRT_TopologyDescription_PlatformVersion")             \
+    CALL(TOPOLOGY_DEVICES, 86, "PJRT_TopologyDescription_GetDeviceDescriptions")                \
+    CALL(COMPILE, 89, "PJRT_Compile")
 
 enum pjrt_function {
 #define CALL(id, position, name) PJRT_##id = position,
@@ -170,13 +176,14 @@ struct pjrt_plain {
     PJRT_TAIL
 };
 /* Error_Destroy, Event_Destroy, Event_Await, Executable_Destroy, LoadedExecutable_Destroy,
- * Buffer_Destroy */
+ * Buffer_Destroy, TopologyDescription_Destroy */
 struct pjrt_object {
     PJRT_HEAD
     void *object;
     PJRT_TAIL
 };
-/* Error_Message, Client_PlatformName, Client_PlatformVersion, DeviceDescription_Kind */
+/* Error_Message, Client_PlatformName, Client_PlatformVersion, DeviceDescription_Kind,
+ * TopologyDescription_PlatformName, TopologyDescription_PlatformVersion */
 struct pjrt_text {
     PJRT_HEAD
     void *object;
@@ -205,7 +212,8 @@ struct pjrt_link {
     void *target; /* out */
     PJRT_TAIL
 };
-/* Client_AddressableDevices, LoadedExecutable_AddressableDevices */
+/* Client_AddressableDevices, LoadedExecutable_AddressableDevices,
+ * TopologyDescription_GetDeviceDescriptions */
 struct pjrt_list {
     PJRT_HEAD
     void *object;
@@ -236,6 +244,16 @@ struct pjrt_client_create {
     void *try_get_callback[2];
     PJRT_TAIL
 };
+/* Devices by name and options: what a compiler has to know of them when there are none. */
+struct pjrt_topology_create {
+    PJRT_HEAD
+    const char *name;
+    size_t name_size;
+    const struct pjrt_named_value *options;
+    size_t option_count;
+    void *topology; /* out */
+    PJRT_TAIL
+};
 struct pjrt_program {
     PJRT_HEAD
     const char *code;
@@ -250,6 +268,17 @@ struct pjrt_client_compile {
     const struct pjrt_program *program;
     const void *options; /* a serialised CompileOptionsProto */
     size_t options_size;
+    void *executable; /* out */
+    PJRT_TAIL
+};
+/* For the devices of a topology; the executable is none that is loaded. */
+struct pjrt_compile {
+    PJRT_HEAD
+    void *topology;
+    const struct pjrt_program *program;
+    const void *options;
+    size_t options_size;
+    void *client;     /* may be NULL */
     void *executable; /* out */
     PJRT_TAIL
 };

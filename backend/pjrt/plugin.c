@@ -187,18 +187,54 @@ static void option_fill(struct pjrt_named_value *named, const struct create_opti
     named->value_size = size;
 }
 
-static bool create_client(struct plugin *plugin, const struct create_option *options,
+/* A client and its devices. */
+static bool create_client(struct plugin *plugin, const struct pjrt_named_value *options,
                           size_t option_count, struct failure *failure)
+{
+    struct pjrt_client_create create = {
+        .struct_size = sizeof(create), .options = options, .option_count = option_count};
+    bool good = plugin_call(plugin, PJRT_CLIENT_CREATE, &create, failure);
+    struct pjrt_list devices = {.struct_size = sizeof(devices), .object = create.client};
+    plugin->client = create.client;
+    if (!good || !plugin_call(plugin, PJRT_CLIENT_ADDRESSABLE_DEVICES, &devices, failure)) {
+        return false;
+    }
+    plugin->devices = devices.items;
+    plugin->device_count = devices.count;
+    return true;
+}
+
+/* A topology and what it says of its devices. */
+static bool create_topology(struct plugin *plugin, const char *name,
+                            const struct pjrt_named_value *options, size_t option_count,
+                            struct failure *failure)
+{
+    struct pjrt_topology_create create = {.struct_size = sizeof(create),
+                                          .name = name,
+                                          .name_size = strlen(name),
+                                          .options = options,
+                                          .option_count = option_count};
+    bool good = plugin_call(plugin, PJRT_TOPOLOGY_CREATE, &create, failure);
+    struct pjrt_list devices = {.struct_size = sizeof(devices), .object = create.topology};
+    plugin->topology = create.topology;
+    if (!good || !plugin_call(plugin, PJRT_TOPOLOGY_DEVICES, &devices, failure)) {
+        return false;
+    }
+    plugin->descriptions = devices.items;
+    plugin->device_count = devices.count;
+    return true;
+}
+
+static bool create(struct plugin *plugin, const char *topology, const struct create_option *options,
+                   size_t option_count, struct failure *failure)
 {
     struct pjrt_named_value *values = memory_zalloc((option_count + 1) * sizeof(*values));
     for (size_t i = 0; i < option_count; i++) {
         option_fill(&values[i], &options[i]);
     }
-    struct pjrt_client_create create = {.struct_size = sizeof(create),
-                                        .options = option_count > 0 ? values : NULL,
-                                        .option_count = option_count};
-    bool good = plugin_call(plugin, PJRT_CLIENT_CREATE, &create, failure);
-    plugin->client = create.client;
+    const struct pjrt_named_value *given = option_count > 0 ? values : NULL;
+    bool good = topology != NULL ? create_topology(plugin, topology, given, option_count, failure)
+                                 : create_client(plugin, given, option_count, failure);
     for (size_t i = 0; i < option_count; i++) {
         if (values[i].type == PJRT_VALUE_INT64_LIST) {
             free((void *)values[i].int64_list);
@@ -208,8 +244,8 @@ static bool create_client(struct plugin *plugin, const struct create_option *opt
     return good;
 }
 
-bool plugin_open(struct plugin *plugin, const char *path, const struct create_option *options,
-                 size_t option_count, struct failure *failure)
+bool plugin_open(struct plugin *plugin, const char *path, const char *topology,
+                 const struct create_option *options, size_t option_count, struct failure *failure)
 {
     *plugin = (struct plugin){0};
     plugin->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -234,16 +270,7 @@ bool plugin_open(struct plugin *plugin, const char *path, const struct create_op
         !plugin_call(plugin, PJRT_PLUGIN_INITIALIZE, &initialize, failure)) {
         return false;
     }
-    if (!create_client(plugin, options, option_count, failure)) {
-        return false;
-    }
-    struct pjrt_list devices = {.struct_size = sizeof(devices), .object = plugin->client};
-    if (!plugin_call(plugin, PJRT_CLIENT_ADDRESSABLE_DEVICES, &devices, failure)) {
-        return false;
-    }
-    plugin->devices = devices.items;
-    plugin->device_count = devices.count;
-    return true;
+    return create(plugin, topology, options, option_count, failure);
 }
 
 /* --- asking --- */
@@ -254,16 +281,27 @@ static void *device_description(const struct plugin *plugin, void *device, struc
     return plugin_call(plugin, PJRT_DEVICE_GET_DESCRIPTION, &link, failure) ? link.target : NULL;
 }
 
-bool plugin_device_id(const struct plugin *plugin, void *device, int64_t *id,
-                      struct failure *failure)
+static bool description_id(const struct plugin *plugin, void *description, int64_t *id,
+                           struct failure *failure)
 {
-    void *description = device_description(plugin, device, failure);
     struct pjrt_int number = {.struct_size = sizeof(number), .object = description};
     if (!description || !plugin_call(plugin, PJRT_DEVICE_DESCRIPTION_ID, &number, failure)) {
         return false;
     }
     *id = number.value;
     return true;
+}
+
+bool plugin_device_id(const struct plugin *plugin, void *device, int64_t *id,
+                      struct failure *failure)
+{
+    return description_id(plugin, device_description(plugin, device, failure), id, failure);
+}
+
+bool plugin_nth_id(const struct plugin *plugin, size_t i, int64_t *id, struct failure *failure)
+{
+    return plugin->topology != NULL ? description_id(plugin, plugin->descriptions[i], id, failure)
+                                    : plugin_device_id(plugin, plugin->devices[i], id, failure);
 }
 
 static json_t *clean_string(const char *data, size_t size)
@@ -314,12 +352,21 @@ void plugin_describe(const struct plugin *plugin, struct text *json)
     json_object_set_new(object, "pjrt_api",
                         json_sprintf("%d.%d", plugin->api->version.major_version,
                                      plugin->api->version.minor_version));
-    describe_text(plugin, PJRT_CLIENT_PLATFORM_NAME, plugin->client, object, "platform");
-    describe_text(plugin, PJRT_CLIENT_PLATFORM_VERSION, plugin->client, object, "platform_version");
+    if (plugin->topology != NULL) {
+        describe_text(plugin, PJRT_TOPOLOGY_PLATFORM_NAME, plugin->topology, object, "platform");
+        describe_text(plugin, PJRT_TOPOLOGY_PLATFORM_VERSION, plugin->topology, object,
+                      "platform_version");
+    } else {
+        describe_text(plugin, PJRT_CLIENT_PLATFORM_NAME, plugin->client, object, "platform");
+        describe_text(plugin, PJRT_CLIENT_PLATFORM_VERSION, plugin->client, object,
+                      "platform_version");
+    }
     json_object_set_new(object, "devices", json_integer((json_int_t)plugin->device_count));
     if (plugin->device_count > 0) {
-        describe_text(plugin, PJRT_DEVICE_DESCRIPTION_KIND,
-                      device_description(plugin, plugin->devices[0], NULL), object, "device_kind");
+        void *first = plugin->topology != NULL
+                          ? plugin->descriptions[0]
+                          : device_description(plugin, plugin->devices[0], NULL);
+        describe_text(plugin, PJRT_DEVICE_DESCRIPTION_KIND, first, object, "device_kind");
     }
     if (plugin_call(plugin, PJRT_PLUGIN_ATTRIBUTES, &attributes, NULL)) {
         json_t *list = json_object();

@@ -1,4 +1,5 @@
-/* A loaded PJRT plugin and its client. Lives only in a worker: any call may end the process. */
+/* A loaded PJRT plugin and its client, or the devices that it compiles for without having them.
+ * Lives only in a worker: any call may end the process. */
 #ifndef BACKEND_PJRT_PLUGIN_H
 #define BACKEND_PJRT_PLUGIN_H
 
@@ -29,14 +30,17 @@ struct create_option {
 struct plugin {
     void *library;
     const struct pjrt_api *api;
-    void *client;
+    void *client; /* NULL when there is a topology */
+    void *topology;
     size_t device_count;
-    void *const *devices; /* addressable */
+    void *const *devices;      /* the client's addressable ones, or NULL */
+    void *const *descriptions; /* of the topology's devices, or NULL */
 };
 
-/* Loads the plugin and creates a client. False with the failure otherwise. */
-bool plugin_open(struct plugin *plugin, const char *path, const struct create_option *options,
-                 size_t option_count, struct failure *failure);
+/* Loads the plugin and creates a client, or if `topology` is not NULL a topology of that name; the
+ * options are for either. False with the failure otherwise. */
+bool plugin_open(struct plugin *plugin, const char *path, const char *topology,
+                 const struct create_option *options, size_t option_count, struct failure *failure);
 /* Calls a function of the table. False when the plugin has no such function or returns an error;
  * the first failure is kept. failure may be NULL. */
 bool plugin_call(const struct plugin *plugin, enum pjrt_function function, void *arguments,
@@ -46,6 +50,8 @@ bool plugin_call_object(const struct plugin *plugin, enum pjrt_function function
                         struct failure *failure);
 bool plugin_device_id(const struct plugin *plugin, void *device, int64_t *id,
                       struct failure *failure);
+/* The id of device i of the client or the topology. */
+bool plugin_nth_id(const struct plugin *plugin, size_t i, int64_t *id, struct failure *failure);
 /* What the plugin says of itself, as one JSON object. */
 void plugin_describe(const struct plugin *plugin, struct text *json);
 

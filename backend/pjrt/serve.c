@@ -39,17 +39,20 @@ static void serve_open(struct parcel_reader *reader, struct parcel_writer *write
     text_init(&json);
     worker_report_stage(STAGE_LOAD);
     const char *path = parcel_get_string(reader, NULL);
+    bool has_topology = parcel_get_int(reader) != 0;
+    const char *topology = parcel_get_string(reader, NULL);
     size_t count = (size_t)parcel_get_int(reader);
     struct create_option *options = memory_zalloc((count + 1) * sizeof(*options));
     for (size_t i = 0; i < count; i++) {
         options[i].name = parcel_get_string(reader, NULL);
         options[i].value = parcel_get_string(reader, NULL);
     }
-    bool good = plugin_open(&plugin, path, options, count, &failure);
+    bool good =
+        plugin_open(&plugin, path, has_topology ? topology : NULL, options, count, &failure);
     free(options);
     int64_t *ids = memory_zalloc((plugin.device_count + 1) * sizeof(*ids));
     for (size_t i = 0; good && i < plugin.device_count; i++) {
-        good = plugin_device_id(&plugin, plugin.devices[i], &ids[i], &failure);
+        good = plugin_nth_id(&plugin, i, &ids[i], &failure);
     }
     if (good) {
         plugin_describe(&plugin, &json);
@@ -91,7 +94,7 @@ struct run {
     size_t device_count, argument_count, set_count;
     int64_t *device_ids;     /* [device]: ids in the order of the device assignment */
     struct array *arguments; /* [set][argument] */
-    int64_t iterations;      /* 0: compile only */
+    int64_t iterations;      /* 0: compile only, as always for a topology */
     bool donates;            /* arguments are used up by an execution */
     bool is_mlir;            /* the module is text or bytecode of MLIR, else an HloModuleProto */
     const void *module, *options;
@@ -179,14 +182,38 @@ static void kept_set(const struct run *run)
     kept.executable = run->executable;
 }
 
-static bool compile(struct run *run, struct failure *failure)
+static struct pjrt_program make_program(const struct run *run)
 {
     const char *format = run->is_mlir ? "mlir" : "hlo";
-    struct pjrt_program program = {.struct_size = sizeof(program),
-                                   .code = run->module,
-                                   .code_size = run->module_size,
-                                   .format = format,
-                                   .format_size = strlen(format)};
+    return (struct pjrt_program){.struct_size = sizeof(struct pjrt_program),
+                                 .code = run->module,
+                                 .code_size = run->module_size,
+                                 .format = format,
+                                 .format_size = strlen(format)};
+}
+
+/* For the topology: nothing is kept. */
+static bool compile_deviceless(struct run *run, struct failure *failure)
+{
+    struct pjrt_program program = make_program(run);
+    struct pjrt_compile compile = {.struct_size = sizeof(compile),
+                                   .topology = plugin.topology,
+                                   .program = &program,
+                                   .options = run->options,
+                                   .options_size = run->options_size};
+    worker_report_stage(STAGE_COMPILE);
+    double start = now();
+    if (!plugin_call(&plugin, PJRT_COMPILE, &compile, failure)) {
+        return false;
+    }
+    run->compile_seconds = now() - start;
+    plugin_call_object(&plugin, PJRT_EXECUTABLE_DESTROY, compile.executable, NULL);
+    return true;
+}
+
+static bool compile(struct run *run, struct failure *failure)
+{
+    struct pjrt_program program = make_program(run);
     struct pjrt_client_compile compile = {.struct_size = sizeof(compile),
                                           .client = plugin.client,
                                           .program = &program,
@@ -485,26 +512,39 @@ static void release(struct run *run)
     free(run->arguments);
 }
 
+/* Compiles, and executes if there is a client and that is asked for. */
+static bool compile_and_run(struct run *run, bool *compiled, struct failure *failure)
+{
+    if (plugin.topology != NULL) {
+        *compiled = compile_deviceless(run, failure);
+        return *compiled;
+    }
+    *compiled = compile(run, failure);
+    if (!*compiled || !ask_executable(run, failure)) {
+        return false;
+    }
+    if (run->iterations > 0) {
+        make_buffer_lists(run);
+        if (!execute(run, failure) || !fetch_outputs(run, failure)) {
+            return false;
+        }
+    } else {
+        run->output_count = 0;
+    }
+    if (run->executable != kept.executable) {
+        kept_set(run);
+    }
+    return true;
+}
+
 static void serve_run(struct parcel_reader *reader, struct parcel_writer *writer)
 {
     struct run run = {0};
     struct failure failure;
     failure_init(&failure);
     read_request(&run, reader);
-    bool compiled = compile(&run, &failure);
-    bool ready = compiled && ask_executable(&run, &failure);
-    if (ready) {
-        make_buffer_lists(&run);
-    }
-    bool passed = ready;
-    if (run.iterations > 0) {
-        passed = ready && execute(&run, &failure) && fetch_outputs(&run, &failure);
-    } else {
-        run.output_count = 0;
-    }
-    if (passed && run.executable != kept.executable) {
-        kept_set(&run);
-    }
+    bool compiled = false;
+    bool passed = compile_and_run(&run, &compiled, &failure);
     run.outcome = passed                                         ? OUTCOME_PASS
                   : failure.code == PJRT_CODE_RESOURCE_EXHAUSTED ? OUTCOME_OOM
                   : compiled                                     ? OUTCOME_RUNTIME_ERROR

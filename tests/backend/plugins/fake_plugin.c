@@ -1,6 +1,7 @@
 /* A PJRT plugin that misbehaves on request: the create option behave=… says how. Its executables
  * give their arguments back: output i is argument i modulo their number; outputs=N says how many.
- * It hands out the arguments' bytes as they came. */
+ * It hands out the arguments' bytes as they came. It compiles for topologies, too, and dumps
+ * modules where the flag xla_dump_to says, named as XLA names them. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -33,6 +34,13 @@ static char pid_file[4096];
 static int64_t output_count = 1, compile_count;
 static int devices[DEVICES] = {0, 1};
 static void *device_list[DEVICES] = {&devices[0], &devices[1]};
+
+/* The topology: its name, the options it was made with, and its devices. */
+enum { TOPOLOGY_DEVICES_MOST = 64 };
+static char topology_words[8192];
+static int topology_devices[TOPOLOGY_DEVICES_MOST];
+static void *topology_list[TOPOLOGY_DEVICES_MOST];
+static size_t topology_count = DEVICES;
 
 static struct pjrt_error *fail(int code, const char *words)
 {
@@ -255,14 +263,149 @@ static struct pjrt_error *attributes(void *arguments)
     return NULL;
 }
 
+/* --- topologies --- */
+
+/* Devices: as many as the last number of an option topology=AxBxN says. */
+static struct pjrt_error *topology_create(void *arguments)
+{
+    struct pjrt_topology_create *a = arguments;
+    size_t size = 0;
+    if (a->name_size == 4 && memcmp(a->name, "moon", 4) == 0) {
+        return fail(PJRT_CODE_NOT_FOUND, "no topology of that name");
+    }
+    size += (size_t)snprintf(topology_words, sizeof topology_words, "name='%.*s'",
+                             (int)a->name_size, a->name);
+    for (size_t i = 0; i < a->option_count; i++) {
+        const struct pjrt_named_value *option = &a->options[i];
+        if (option->type != PJRT_VALUE_STRING) {
+            return fail(PJRT_CODE_INVALID_ARGUMENT, "an option of another type");
+        }
+        size += (size_t)snprintf(topology_words + size, sizeof topology_words - size, " %s='%.*s'",
+                                 option->name, (int)option->value_size, option->string_value);
+        if (strcmp(option->name, "behave") == 0) {
+            snprintf(behave, sizeof behave, "%.*s", (int)option->value_size, option->string_value);
+        } else if (strcmp(option->name, "topology") == 0) {
+            topology_count = (size_t)atoi(strrchr(option->string_value, 'x') + 1);
+        }
+    }
+    for (size_t i = 0; i < topology_count; i++) {
+        topology_devices[i] = (int)i;
+        topology_list[i] = &topology_devices[i];
+    }
+    a->topology = devices;
+    if (is("hang_create")) {
+        hang();
+    }
+    return NULL;
+}
+
+static struct pjrt_error *topology_descriptions(void *arguments)
+{
+    struct pjrt_list *a = arguments;
+    a->items = topology_list;
+    a->count = topology_count;
+    return NULL;
+}
+
+/* --- dumps --- */
+
+/* The value of the string flag xla_dump_to in a serialised CompileOptionsProto: a map entry whose
+ * value is a message with the string as its field 1. NULL when it is not there. */
+static const char *dump_folder(const void *options, size_t size)
+{
+    static const char key[] = "xla_dump_to";
+    static char folder[256];
+    const unsigned char *found = memmem(options, size, key, sizeof key - 1);
+    if (found == NULL) {
+        return NULL;
+    }
+    found += sizeof key - 1; /* 0x12 size 0x0a size text */
+    snprintf(folder, sizeof folder, "%.*s", (int)found[3], (const char *)found + 4);
+    return folder;
+}
+
+/* The program as a file of the folder: an HloProto, whose field 1 is the module. The first field of
+ * a module is its name, of which a pass that changes it makes the first letter large. */
+static void dump(const char *folder, const char *suffix, const struct pjrt_program *program,
+                 bool changed)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/module_0000.fake.%s.hlo.pb", folder, suffix);
+    FILE *file = fopen(path, "w");
+    if (file == NULL) {
+        return;
+    }
+    fputc(1 << 3 | 2, file);
+    for (size_t size = program->code_size;; size >>= 7) {
+        fputc((int)(size & 0x7f) | (size >= 0x80 ? 0x80 : 0), file);
+        if (size < 0x80) {
+            break;
+        }
+    }
+    for (size_t i = 0; i < program->code_size; i++) {
+        fputc(program->code[i] & (changed && i == 2 ? 0xdf : 0xff), file);
+    }
+    fclose(file);
+}
+
 /* --- executables --- */
+
+static struct pjrt_error *check_program(const struct pjrt_program *program, size_t options_size)
+{
+    if (program->format_size != 3 || memcmp(program->format, "hlo", 3) != 0 ||
+        program->code_size == 0 || options_size == 0) {
+        return fail(PJRT_CODE_INVALID_ARGUMENT, "no program");
+    }
+    return NULL;
+}
+
+/* For the topology: dumps three modules, the third of which is another, then misbehaves or dumps
+ * the last. */
+static struct pjrt_error *compile_deviceless(void *arguments)
+{
+    struct pjrt_compile *a = arguments;
+    struct pjrt_error *error = check_program(a->program, a->options_size);
+    const char *folder = dump_folder(a->options, a->options_size);
+    if (error != NULL || a->topology != devices || a->client != NULL) {
+        return error != NULL ? error : fail(PJRT_CODE_INVALID_ARGUMENT, "no topology");
+    }
+    if (folder != NULL) {
+        dump(folder, "before_optimizations", a->program, false);
+        dump(folder, "0000.simplification.after_pipeline-start.before_algsimp", a->program, false);
+        if (is("crash_first")) {
+            crash();
+        }
+        dump(folder, "0001.simplification.after_algsimp.before_dce", a->program, true);
+    }
+    misbehave();
+    if (is("crash_compile")) {
+        crash();
+    } else if (is("hang_compile")) {
+        hang();
+    } else if (is("error_compile")) {
+        return fail(PJRT_CODE_UNIMPLEMENTED, "not even tried");
+    } else if (is("tell_topology")) {
+        return fail(PJRT_CODE_INTERNAL, topology_words);
+    } else if (is("tell_environment")) {
+        const char *query = getenv("TPU_SKIP_MDS_QUERY");
+        const char *several = getenv("ALLOW_MULTIPLE_LIBTPU_LOAD");
+        snprintf(topology_words, sizeof topology_words, "skip=%s several=%s",
+                 query != NULL ? query : "", several != NULL ? several : "");
+        return fail(PJRT_CODE_INTERNAL, topology_words);
+    }
+    if (folder != NULL) {
+        dump(folder, "after_optimizations", a->program, true);
+    }
+    a->executable = devices;
+    return NULL;
+}
 
 static struct pjrt_error *compile(void *arguments)
 {
     struct pjrt_client_compile *a = arguments;
-    if (a->program->format_size != 3 || memcmp(a->program->format, "hlo", 3) != 0 ||
-        a->program->code_size == 0 || a->options_size == 0) {
-        return fail(PJRT_CODE_INVALID_ARGUMENT, "no program");
+    struct pjrt_error *error = check_program(a->program, a->options_size);
+    if (error != NULL) {
+        return error;
     }
     misbehave();
     compile_count++;
@@ -422,6 +565,12 @@ static const struct pjrt_api api = {
             [PJRT_BUFFER_ELEMENT_TYPE] = {.call = buffer_type},
             [PJRT_BUFFER_UNPADDED_DIMENSIONS] = {.call = buffer_dimensions},
             [PJRT_BUFFER_TO_HOST_BUFFER] = {.call = to_host},
+            [PJRT_TOPOLOGY_CREATE] = {.call = topology_create},
+            [PJRT_TOPOLOGY_DESTROY] = {.call = nothing},
+            [PJRT_TOPOLOGY_PLATFORM_NAME] = {.call = give_text},
+            [PJRT_TOPOLOGY_PLATFORM_VERSION] = {.call = give_text},
+            [PJRT_TOPOLOGY_DEVICES] = {.call = topology_descriptions},
+            [PJRT_COMPILE] = {.call = compile_deviceless},
         },
 };
 
