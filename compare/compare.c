@@ -57,17 +57,26 @@ static bool within_xla(const struct bound *bound, double error, double reference
     return !(error > bound->abs && rel > bound->rel);
 }
 
-static bool within(const struct bound *bound, const struct pair *pair, double error, double ulps,
-                   double own)
+static double part_of(double error, double allowed)
+{
+    return error == 0 ? 0 : allowed > 0 ? error / allowed : INFINITY;
+}
+
+/* The error as a part of what is allowed; beyond 1 it is too large. */
+static double allowed_part(const struct bound *bound, const struct pair *pair, double error,
+                           double ulps, double own)
 {
     if (bound->xla_rule) {
-        return within_xla(bound, error, pair->reference);
+        double abs = part_of(error, bound->abs);
+        double rel = part_of(error, bound->rel * fabs(pair->reference));
+        return within_xla(bound, error, pair->reference) ? fmin(fmin(abs, rel), 1) : fmin(abs, rel);
     }
-    if (error <= bound->abs + bound->rel * pair->magnitude || ulps <= bound->ulps || error <= own) {
-        return true;
-    }
+    double part = part_of(error, bound->abs + bound->rel * pair->magnitude);
+    part = fmin(part, fmin(part_of(ulps, bound->ulps), part_of(error, own)));
     double tiny = float_min_normal(pair->type);
-    return bound->flush_subnormals && fabs(pair->reference) < tiny && fabs(pair->actual) < tiny;
+    bool flushed =
+        bound->flush_subnormals && fabs(pair->reference) < tiny && fabs(pair->actual) < tiny;
+    return flushed ? fmin(part, 1) : part;
 }
 
 static int bucket_of(double ulps)
@@ -124,6 +133,7 @@ static void judge(struct leaf_comparison *leaf, const struct bound *bound, const
         leaf->buckets[bucket_of(difference.ulps > 0 ? difference.ulps : 1)]++;
         leaf->largest_abs = fmax(leaf->largest_abs, difference.error);
         leaf->needed_abs = leaf->needed_rel = leaf->needed_ulps = INFINITY;
+        leaf->largest_part = INFINITY;
         note_mismatch(leaf, &difference);
         return;
     }
@@ -145,8 +155,10 @@ static void judge(struct leaf_comparison *leaf, const struct bound *bound, const
         difference.ulps = !nan_reference && !nan_actual ? ulps_between(pair) : INFINITY;
         /* Overflow by a rounding: the largest finite value against infinity. */
         if (!bound->xla_rule && difference.ulps <= bound->ulps && bound->ulps > 0) {
+            leaf->largest_part = fmax(leaf->largest_part, difference.ulps / bound->ulps);
             return;
         }
+        leaf->largest_part = INFINITY;
         leaf->needed_abs = leaf->needed_rel = leaf->needed_ulps = INFINITY;
         note_mismatch(leaf, &difference);
         return;
@@ -162,6 +174,7 @@ static void judge(struct leaf_comparison *leaf, const struct bound *bound, const
     if (difference.error == 0) { /* +0 against −0 */
         if (!bound->zeros_equal && !bound->xla_rule) {
             leaf->sign_of_zero_disagreements++;
+            leaf->largest_part = INFINITY;
             note_mismatch(leaf, &difference);
         }
         return;
@@ -169,7 +182,9 @@ static void judge(struct leaf_comparison *leaf, const struct bound *bound, const
     leaf->needed_abs = fmax(leaf->needed_abs, difference.error);
     leaf->needed_ulps = fmax(leaf->needed_ulps, difference.ulps);
     leaf->needed_rel = fmax(leaf->needed_rel, relative);
-    if (!within(bound, pair, difference.error, difference.ulps, own)) {
+    double allowed = allowed_part(bound, pair, difference.error, difference.ulps, own);
+    leaf->largest_part = fmax(leaf->largest_part, allowed);
+    if (allowed > 1) {
         note_mismatch(leaf, &difference);
     }
 }

@@ -48,6 +48,7 @@ struct leaf_comparison {
     /* Errors in ulps: 0, (0,1], (1,4], (4,16], (16,256], (256,65536], larger, NaN/Inf. */
     int64_t buckets[COMPARE_BUCKETS];
     double largest_abs, largest_rel, largest_ulps; /* over all finite pairs */
+    double largest_part; /* the largest error as a part of what is allowed; > 1: too large */
     /* The smallest tolerances that would have passed, each alone (abs, rel, ulps); infinite when
      * no tolerance of that kind does (NaN, Inf, integers). */
     double needed_abs, needed_rel, needed_ulps;

@@ -6,17 +6,23 @@
 
 #include "compare/licence.h"
 #include "hlo/base/text.h"
+#include "hlo/floats.h"
 #include "hlo/module.h"
 #include "interp/custom_call.h"
 
+/* What a backend's own code rounds. */
+enum { ROUNDING_TABLE = ROUNDING_SUMS | ROUNDING_FUNCTIONS };
+
 const struct profile profiles[] = {
-    {"cpu", "XLA on CPU: flushes subnormals, contracts, simplifies", true, true, true, true, 1},
-    {"gpu", "XLA on GPU: as cpu, with wider bounds", true, true, true, true, 2},
-    {"tpu", "XLA on TPU: as gpu", true, true, true, true, 4},
+    {"cpu", "XLA on CPU: flushes subnormals, contracts, simplifies", true, true, true, true, 1,
+     ROUNDING_TABLE, false},
+    {"gpu", "XLA on GPU: as cpu, with wider bounds", true, true, true, true, 2, ROUNDING_TABLE,
+     false},
+    {"tpu", "XLA on TPU: as gpu", true, true, true, true, 4, ROUNDING_TABLE, true},
     {"ieee", "table of ulp bounds, no flushing, no algebra, no contraction", false, false, false,
-     false, 1},
+     false, 1, ROUNDING_TABLE, false},
     {"strict", "every result correctly rounded; nothing else is allowed", false, false, false,
-     false, 0},
+     false, 0, ROUNDING_TABLE, false},
 };
 const int profile_count = sizeof profiles / sizeof *profiles;
 
@@ -311,16 +317,47 @@ static bool is_special_function(const struct instruction *instruction)
     return name != NULL && strncmp(name->data, "chlo.", strlen("chlo.")) == 0;
 }
 
-double profile_ulps(const struct profile *profile, const struct instruction *instruction,
-                    int64_t *terms)
+/* A sum by what it is, not only because of how a function is computed. */
+static bool is_plain_sum(enum opcode opcode)
+{
+    switch (opcode) {
+    case OP_ALL_REDUCE:
+    case OP_ALL_REDUCE_START:
+    case OP_CONVOLUTION:
+    case OP_DOT:
+    case OP_RAGGED_DOT:
+    case OP_REDUCE:
+    case OP_REDUCE_SCATTER:
+    case OP_REDUCE_WINDOW:
+    case OP_SCALED_DOT:
+    case OP_SCAN:
+    case OP_SCATTER:
+    case OP_SELECT_AND_SCATTER:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_product(const struct instruction *instruction)
+{
+    switch (instruction->opcode) {
+    case OP_CONVOLUTION:
+    case OP_DOT:
+    case OP_RAGGED_DOT:
+        return true;
+    case OP_CUSTOM_CALL:
+        return custom_call_terms(instruction) > 0;
+    default:
+        return false;
+    }
+}
+
+/* The table. */
+static double function_ulps(const struct profile *profile, const struct instruction *instruction,
+                            bool narrow, int64_t terms)
 {
     enum type type = profile_rounding_type(instruction);
-    *terms = 0;
-    if (type == TYPE_INVALID || profile->ulp_scale == 0) {
-        return 0;
-    }
-    *terms = summed(instruction);
-    bool narrow = type_bits(type) <= 16;
     double ulps = 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (rows[i].opcode == instruction->opcode) {
@@ -338,13 +375,85 @@ double profile_ulps(const struct profile *profile, const struct instruction *ins
         ulps = narrow ? 2 : 8;
     } else if (is_special_function(instruction)) {
         ulps = narrow ? 3 : 64; /* as sinh */
-    } else if (instruction->opcode == OP_CUSTOM_CALL && *terms > 0) {
+    } else if (instruction->opcode == OP_CUSTOM_CALL && terms > 0) {
         ulps = narrow ? 4 : 16; /* as cholesky and triangular-solve */
     }
     if (of_complex(instruction)) {
         ulps = fmax(ulps, complex_ulps(instruction->opcode));
     }
-    return ulps * profile->ulp_scale;
+    return ulps;
+}
+
+/* One rounding more or less: of what rounds, 1 ulp; a quotient that becomes a product with the
+ * reciprocal, or a power that becomes products, 2. reduce-precision: a step of what it keeps. */
+static double result_ulps(const struct instruction *instruction, enum type type)
+{
+    switch (instruction->opcode) {
+    case OP_DIVIDE:
+    case OP_POWER:
+        return 2;
+    case OP_CONVERT:
+        return type_is_float(type_part(instruction->operands[0]->shape->type)) &&
+                       float_formats[type_part(instruction->operands[0]->shape->type)]
+                               .mantissa_bits <= float_formats[type].mantissa_bits
+                   ? 0
+                   : 1;
+    case OP_REDUCE_PRECISION: {
+        int64_t kept = attr_int(instruction, ATTR_MANTISSA_BITS, 0);
+        return kept < float_formats[type].mantissa_bits
+                   ? ldexp(1, float_formats[type].mantissa_bits - (int)kept)
+                   : 0;
+    }
+    default:
+        break;
+    }
+    bool tabled = takes_excess(instruction->opcode);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tabled |= rows[i].opcode == instruction->opcode;
+    }
+    return tabled || is_plain_sum(instruction->opcode) ||
+                   (of_complex(instruction) && complex_ulps(instruction->opcode) > 0)
+               ? 1
+               : 0;
+}
+
+/* Half a step of bf16 for each of two factors of f32; f64 as a pair of f32 has 48 bits, of which
+ * operations lose one. */
+static double narrowed_ulps(const struct instruction *instruction, enum type type)
+{
+    if (type == TYPE_F64) {
+        return result_ulps(instruction, type) > 0 || is_product(instruction) ? 64 : 0;
+    }
+    int lost = float_formats[type].mantissa_bits - float_formats[TYPE_BF16].mantissa_bits;
+    return is_product(instruction) && lost > 0 ? ldexp(1, lost) : 0;
+}
+
+double profile_ulps(const struct profile *profile, const struct instruction *instruction,
+                    int64_t *terms)
+{
+    enum type type = profile_rounding_type(instruction);
+    *terms = 0;
+    if (type == TYPE_INVALID || profile->ulp_scale == 0) {
+        return 0;
+    }
+    unsigned kinds = profile->roundings;
+    bool narrow = type_bits(type) <= 16;
+    if ((kinds & ROUNDING_SUMS) != 0 || (narrow && (kinds & ROUNDING_NARROW) != 0) ||
+        ((kinds & ROUNDING_FUNCTIONS) != 0 && !is_plain_sum(instruction->opcode))) {
+        *terms = summed(instruction);
+    }
+    double ulps = 0;
+    if ((kinds & ROUNDING_FUNCTIONS) != 0) {
+        ulps = function_ulps(profile, instruction, narrow, *terms) * profile->ulp_scale;
+    }
+    if ((kinds & ROUNDING_RESULTS) != 0 || (narrow && (kinds & ROUNDING_NARROW) != 0) ||
+        (instruction->opcode == OP_REDUCE_PRECISION && (kinds & ROUNDING_NARROW) != 0)) {
+        ulps = fmax(ulps, result_ulps(instruction, type));
+    }
+    if ((kinds & ROUNDING_FACTORS) != 0) {
+        ulps = fmax(ulps, narrowed_ulps(instruction, type));
+    }
+    return ulps;
 }
 
 void profile_explain(struct text *out)

@@ -13,6 +13,15 @@
 struct instruction;
 struct text;
 
+/* Which of a compiler's roundings count; or-ed. */
+enum rounding_kind {
+    ROUNDING_SUMS = 1,      /* sums in any order: their partial sums round */
+    ROUNDING_FUNCTIONS = 2, /* the table of ulp bounds, and sums within such functions */
+    ROUNDING_RESULTS = 4,   /* every result may be rounded once more, or once less */
+    ROUNDING_NARROW = 8,    /* the same of types of 16 bits and fewer; and their sums */
+    ROUNDING_FACTORS = 16,  /* f32 factors of products may be bf16, f64 two f32 */
+};
+
 struct profile {
     const char *name, *summary;
     bool flush_subnormals; /* subnormal inputs and results of arithmetic may become 0 */
@@ -20,6 +29,8 @@ struct profile {
     bool contract;         /* a·b + c may be one rounding */
     bool algebra;          /* rewrites that hide or make overflow, NaN and roundings (licence.h) */
     double ulp_scale;      /* multiplies the table of ulp bounds; 0 = correctly rounded */
+    unsigned roundings;    /* enum rounding_kind, or-ed */
+    bool bf16_products;    /* f32 factors at default precision count as bf16 (interp.h) */
 };
 
 extern const struct profile profiles[];

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backend/plugins.h"
+#include "compare/passes.h"
 #include "compare/profile.h"
 #include "hlo/base/error.h"
 #include "hlo/base/file.h"
@@ -79,9 +81,22 @@ static void show_backends(void)
     for (int i = 0; i < backend_scheme_count; i++) {
         printf("%-10s %s\n", backend_schemes[i].scheme, backend_schemes[i].summary);
     }
-    const char *plugin = backend_default_plugin();
-    printf("\nthe fetched XLA CPU plugin: %s\n",
-           plugin[0] != '\0' ? plugin : "not there; type ./dev run, or pip-install it (see ./dev)");
+    printf("\ntargets, compiled for without having them (?target=NAME):\n");
+    for (int i = 0; i < backend_target_count; i++) {
+        const struct backend_target *target = &backend_targets[i];
+        printf("  %-5s %-12s %s\n", target->scheme, target->name, target->what);
+    }
+    printf("\nplugins:\n");
+    for (int i = 0; i < plugin_row_count; i++) {
+        char *library = plugin_library(&plugin_rows[i]);
+        printf("  %-5s ", plugin_rows[i].name);
+        if (library != NULL) {
+            puts(library);
+        } else {
+            printf("not there; type: referee fetch %s\n", plugin_rows[i].name);
+        }
+        free(library);
+    }
     printf("\nprofiles (what a backend may do):\n");
     for (int i = 0; i < profile_count; i++) {
         printf("  %-8s %s\n", profiles[i].name, profiles[i].summary);
@@ -93,6 +108,15 @@ static void show_tolerances(void)
     struct text text;
     text_init(&text);
     profile_explain(&text);
+    fputs(text.data, stdout);
+    text_finish(&text);
+}
+
+static void show_passes(void)
+{
+    struct text text;
+    text_init(&text);
+    pass_rules_explain(&text);
     fputs(text.data, stdout);
     text_finish(&text);
 }
@@ -205,6 +229,7 @@ int command_show(int argc, char **argv)
                   {"types", show_types},
                   {"backends", show_backends},
                   {"tolerances", show_tolerances},
+                  {"passes", show_passes},
                   {"custom-calls", show_custom_calls}};
     bool help = false;
     const char *folder = NULL;
@@ -219,12 +244,13 @@ int command_show(int argc, char **argv)
     if (help || words.count == 0) {
         fprintf(help ? stdout : stderr,
                 "usage: referee show "
-                "ops|mlir|types|backends|tolerances|coverage|custom-calls|MODULE|LITERAL\n\n"
+                "ops|mlir|types|backends|tolerances|passes|coverage|custom-calls|MODULE|LITERAL\n\n"
                 "  ops         all opcodes: operands, shape rule, golden evaluator, attributes\n"
                 "  mlir        all ops of MLIR that are known: short form, what makes HLO of them\n"
                 "  types       all primitive types with their ranges\n"
                 "  backends    the backend schemes, the fetched plugin, the profiles\n"
                 "  tolerances  how results are compared, and the bounds by operation and type\n"
+                "  passes      which compiler passes may change bits, how far, and why\n"
                 "  coverage    every opcode and type tried on the golden, in Markdown "
                 "(docs/coverage.md);\n"
                 "              --modules FOLDER keeps the modules\n"
