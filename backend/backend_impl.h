@@ -51,7 +51,8 @@ struct backend_impl {
     void (*close)(struct backend *backend);
 };
 
-extern const struct backend_impl backend_interp, backend_cpu, backend_pjrt, backend_recorded;
+extern const struct backend_impl backend_interp, backend_cpu, backend_pjrt, backend_recorded,
+    backend_mutant;
 
 /* The value of a parameter, NULL when it is not given. */
 const char *backend_parameter(const struct backend *backend, const char *name);
