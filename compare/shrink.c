@@ -7,68 +7,19 @@
 #include <string.h>
 #include <time.h>
 
+#include "compare/golden_values.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
 #include "hlo/base/text.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
 #include "hlo/verify.h"
-#include "interp/interp.h"
 
 static double now(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-/* --- the golden's values, for instructions that become parameters --- */
-
-enum { LOOP_MOST = 1 << 20 }; /* iterations; a candidate may loop for ever */
-
-struct values {
-    int count;
-    struct literal **list; /* [entry instruction] */
-};
-
-static bool keep_value(void *context, const struct instruction *instruction,
-                       const struct literal *value, int64_t iteration, struct error *err)
-{
-    struct values *values = context;
-    (void)iteration;
-    (void)err;
-    if (instruction->parent == instruction->parent->module->entry) {
-        literal_release(values->list[instruction->id]);
-        values->list[instruction->id] = literal_retain((struct literal *)(uintptr_t)value);
-    }
-    return true;
-}
-
-static void values_finish(struct values *values)
-{
-    for (int i = 0; i < values->count; i++) {
-        literal_release(values->list[i]);
-    }
-    free(values->list);
-    *values = (struct values){0};
-}
-
-static void values_find(const struct specimen *specimen, struct values *values)
-{
-    struct error err = {0};
-    values->count = specimen->module->entry->count;
-    values->list = memory_zalloc(((size_t)values->count + 1) * sizeof *values->list);
-    struct interp_options options = {
-        .on_instruction = keep_value, .context = values, .max_loop_iterations = LOOP_MOST};
-    literal_release(interp_evaluate(specimen->module, specimen->arguments, specimen->argument_count,
-                                    &options, &err));
-}
-
-static struct literal *value_of(void *context, const struct instruction *instruction)
-{
-    const struct values *values = context;
-    struct literal *value = instruction->id < values->count ? values->list[instruction->id] : NULL;
-    return value != NULL ? literal_retain(value) : NULL;
 }
 
 /* --- one candidate --- */
@@ -78,7 +29,7 @@ struct shrinking {
     const struct shrink_options *options;
     struct shrink_statistics *statistics;
     double start;
-    struct values values; /* of *best, when they are needed */
+    struct golden_values values; /* of *best, when they are needed */
     bool has_values;
 };
 
@@ -129,7 +80,7 @@ static bool make_candidate(struct trial *trial)
     struct error err = {0};
     shrinking->statistics->candidates++;
     if (!shrink_candidate(trial->simplification, shrinking->best, trial->places, trial->count,
-                          value_of, &shrinking->values, &trial->candidate, &err)) {
+                          golden_value_of, &shrinking->values, &trial->candidate, &err)) {
         return false;
     }
     /* What comes of it reads back as it is written, and nothing in it is borrowed. */
@@ -186,7 +137,7 @@ static int run_trials(struct shrinking *shrinking, struct trial *trials, int cou
             specimen_finish(shrinking->best);
             *shrinking->best = trials[i].candidate;
             if (shrinking->has_values) {
-                values_finish(&shrinking->values);
+                golden_values_finish(&shrinking->values);
                 shrinking->has_values = false;
             }
         } else if (trials[i].made) {
@@ -199,7 +150,7 @@ static int run_trials(struct shrinking *shrinking, struct trial *trials, int cou
 static void need_values(struct shrinking *shrinking, const struct simplification *simplification)
 {
     if (!shrinking->has_values && strcmp(simplification->name, "parameters") == 0) {
-        values_find(shrinking->best, &shrinking->values);
+        golden_values_find(shrinking->best, &shrinking->values);
         shrinking->has_values = true;
     }
 }
@@ -279,7 +230,7 @@ void shrink_run(struct specimen *specimen, const struct shrink_options *options,
         }
     }
     if (shrinking.has_values) {
-        values_finish(&shrinking.values);
+        golden_values_finish(&shrinking.values);
     }
     statistics->complete = !changed;
     statistics->seconds = now() - shrinking.start;

@@ -6,26 +6,21 @@
 #include <unistd.h>
 
 #include "compare/shrink.h"
-#include "corpus/case.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
 #include "hlo/base/text.h"
-#include "hlo/format.h"
-#include "hlo/literal.h"
-#include "hlo/module.h"
-#include "hlo/verify.h"
-#include "tools/arguments.h"
 #include "tools/commands.h"
+#include "tools/failing.h"
 #include "tools/modules.h"
 #include "tools/options.h"
 #include "tools/progress.h"
 #include "tools/shrink_script.h"
 
 struct shrink_command {
-    const char *backend, *script, *output, *tolerance, *profile;
-    struct string_list inputs, flags;
-    int64_t seed, jobs, runs, failures;
-    double seconds, timeout;
+    struct failing failing;
+    const char *backend, *script, *output;
+    int64_t jobs, runs, failures;
+    double seconds;
     bool resume, quiet;
     /* of the work */
     struct specimen specimen;
@@ -50,48 +45,6 @@ static bool is_interrupted(void *context)
     return interrupted != 0;
 }
 
-/* --- what fails --- */
-
-static bool load_specimen(struct shrink_command *command, const char *path, struct error *err)
-{
-    struct loaded_file file;
-    struct case_header header = {0};
-    struct arguments arguments = {0};
-    if (!module_load(path, &file, err)) {
-        return false;
-    }
-    struct loaded_module *part = &file.modules[0];
-    bool ok = file.count == 1 ||
-              error_set(err, ERROR_INVALID_ARGUMENT,
-                        "%s holds %d modules; shrink takes one at a time", path, file.count);
-    if (ok && part->error != NULL) {
-        *err = *part->error;
-        ok = false;
-    }
-    ok = ok && case_header_read(part->header, part->name, &header, err) &&
-         arguments_find(part, &header, &command->inputs, 0, &arguments, err);
-    if (ok) {
-        struct specimen *specimen = &command->specimen;
-        struct specimen borrowed = {.module = part->module};
-        int count = part->module->entry->parameter_count;
-        borrowed.argument_count = count;
-        borrowed.arguments = memory_zalloc(((size_t)count + 1) * sizeof *borrowed.arguments);
-        struct input_options inputs = {.seed = (uint64_t)command->seed};
-        for (int i = 0; arguments.count == count && i < count; i++) {
-            borrowed.arguments[i] = literal_retain(arguments.literals[i]);
-        }
-        ok = arguments.count == count ||
-             inputs_generate(part->module, &inputs, borrowed.arguments, NULL, err);
-        ok = ok && specimen_copy(&borrowed, specimen, err);
-        borrowed.module = NULL;
-        specimen_finish(&borrowed);
-    }
-    arguments_finish(&arguments);
-    case_header_finish(&header);
-    loaded_file_finish(&file);
-    return ok;
-}
-
 /* --- tests --- */
 
 static void close_backends(struct shrink_command *command)
@@ -111,45 +64,18 @@ static bool open_backends(struct shrink_command *command, double timeout, struct
 {
     struct shrink_backend_test *test = &command->test;
     size_t count = (size_t)command->jobs;
-    struct backend_flag *flags = flags_make(&command->flags);
-    struct backend_options options = {
-        .timeout = timeout, .flags = flags, .flag_count = (int)command->flags.count};
     struct backend_options reference = {.timeout = timeout};
     close_backends(command);
     test->backends = memory_zalloc(count * sizeof(struct backend *));
     test->references = memory_zalloc(count * sizeof(struct backend *));
     bool ok = true;
     for (size_t i = 0; ok && i < count; i++) {
-        test->backends[i] = backend_open(command->backend, &options, err);
+        test->backends[i] = failing_open(&command->failing, command->backend, timeout, err);
         test->references[i] =
             test->backends[i] != NULL ? backend_open("interp:", &reference, err) : NULL;
         ok = test->references[i] != NULL;
     }
-    flags_free(flags, command->flags.count);
     return ok;
-}
-
-static bool set_tolerance(struct shrink_command *command)
-{
-    static const char *const names[] = {"default", "derived", "xla", "bits"};
-    struct differential_options *options = &command->test.differential;
-    options->abs_error_bound = options->rel_error_bound = 1e-3;
-    for (int i = 0; command->tolerance != NULL; i++) {
-        if (i == (int)(sizeof names / sizeof *names)) {
-            fprintf(stderr, "referee: --tolerance takes default, derived, xla or bits\n");
-            return false;
-        }
-        if (strcmp(names[i], command->tolerance) == 0) {
-            options->tolerance = (enum tolerance_kind)i;
-            break;
-        }
-    }
-    options->profile = command->profile != NULL ? profile_find(command->profile) : NULL;
-    if (command->profile != NULL && options->profile == NULL) {
-        fprintf(stderr, "referee: there is no profile '%s'\n", command->profile);
-        return false;
-    }
-    return true;
 }
 
 /* A candidate has what the original took and room; it may loop for ever where the original did not.
@@ -159,7 +85,7 @@ static double candidate_timeout(const struct shrink_command *command, double sec
     const double least = 2, room = 4;
     double limit = room * seconds > least ? room * seconds : least;
     bool hangs = command->test.signature.outcome == OUTCOME_TIMEOUT;
-    return hangs || limit > command->timeout ? command->timeout : limit;
+    return hangs || limit > command->failing.timeout ? command->failing.timeout : limit;
 }
 
 /* How the original fails on the backend: the first failure of the runs. False when none fails, or
@@ -332,12 +258,12 @@ static int run_command(struct shrink_command *command, const char *path)
         path = command->output_path;
     }
     set_memory_limit(0, MEMORY_BESIDE_BACKENDS);
-    if (!load_specimen(command, path, &err)) {
+    if (!failing_load(&command->failing, path, &command->specimen, &err)) {
         print_error(&err);
         status = EXIT_USAGE;
     } else if (command->script != NULL) {
         command->script_test = (struct script_test){
-            .command = command->script, .folder = folder, .timeout = command->timeout};
+            .command = command->script, .folder = folder, .timeout = command->failing.timeout};
         if (mkdtemp(folder) == NULL) {
             perror(folder);
         } else {
@@ -351,7 +277,7 @@ static int run_command(struct shrink_command *command, const char *path)
             }
             rmdir(folder);
         }
-    } else if (!open_backends(command, command->timeout, &err)) {
+    } else if (!open_backends(command, command->failing.timeout, &err)) {
         print_error(&err);
     } else if (!find_signature(command)) {
         status = EXIT_FINDINGS;
@@ -370,8 +296,11 @@ static int run_command(struct shrink_command *command, const char *path)
 
 int command_shrink(int argc, char **argv)
 {
-    struct shrink_command command = {
-        .backend = "cpu:", .seed = 1, .jobs = 2, .runs = 1, .failures = 1, .timeout = 60};
+    struct shrink_command command = {.failing = {.seed = 1, .timeout = 60},
+                                     .backend = "cpu:",
+                                     .jobs = 2,
+                                     .runs = 1,
+                                     .failures = 1};
     struct string_list paths = {0};
     bool help = false;
     const struct option table[] = {
@@ -391,14 +320,7 @@ int command_shrink(int argc, char **argv)
          "run each candidate up to N times, for failures that come and go"},
         {"failures", 0, OPTION_INT, &command.failures, "K",
          "how many of the runs must fail (default 1)"},
-        {"option", 'O', OPTION_LIST, &command.flags, "NAME=VALUE",
-         "set an XLA flag for the backend"},
-        {"inputs", 'i', OPTION_LIST, &command.inputs, "FILE", "an argument, one per parameter"},
-        {"seed", 's', OPTION_INT, &command.seed, "N", "draw arguments from this seed (default 1)"},
-        {"tolerance", 0, OPTION_TEXT, &command.tolerance, "KIND", "default, derived, xla or bits"},
-        {"profile", 0, OPTION_TEXT, &command.profile, "NAME", "what the backend may do"},
-        {"timeout", 't', OPTION_SECONDS, &command.timeout, "TIME",
-         "for one candidate (default 60)"},
+        FAILING_OPTIONS(&command.failing),
         {"quiet", 'q', OPTION_FLAG, &command.quiet, NULL, "write the file and say nothing"},
         {"help", 'h', OPTION_FLAG, &help, NULL, "this text"},
         {0}};
@@ -419,11 +341,11 @@ int command_shrink(int argc, char **argv)
                command.failures < 1 || command.failures > command.runs) {
         fprintf(stderr,
                 "referee: --jobs takes 1 to 64, --runs 1 to 1000, --failures 1 to --runs\n");
-    } else if (set_tolerance(&command)) {
+    } else if (failing_set(&command.failing)) {
+        command.test.differential = command.failing.differential;
         status = run_command(&command, paths.items[0]);
     }
     string_list_finish(&paths);
-    string_list_finish(&command.inputs);
-    string_list_finish(&command.flags);
+    failing_finish(&command.failing);
     return status;
 }

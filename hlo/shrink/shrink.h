@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct computation;
 struct error;
 struct instruction;
 struct literal;
@@ -30,6 +31,22 @@ bool specimen_copy(const struct specimen *specimen, struct specimen *copy, struc
  * parts of the header that no longer fit; orders and numbers what is left. False when the changes
  * left no module. */
 bool specimen_settle(struct specimen *specimen, struct error *err);
+
+/* --- parts of a specimen, each a borrowed copy of its own; false with *err when there is none ---
+ */
+
+/* Everything up to an instruction of the entry, which is the result. */
+bool specimen_cut(const struct specimen *specimen, const struct instruction *instruction,
+                  struct specimen *part, struct error *err);
+/* An instruction of the entry alone; its operands are parameters with these values (retained). */
+bool specimen_alone(const struct specimen *specimen, const struct instruction *instruction,
+                    struct literal *const *operands, struct specimen *part, struct error *err);
+/* A computation that an instruction calls, as the entry, with these arguments (retained). */
+bool specimen_body(const struct specimen *specimen, const struct computation *computation,
+                   struct literal *const *arguments, struct specimen *part, struct error *err);
+
+/* --- sizes --- */
+
 /* What a shrinker makes less: instructions, then elements of all arrays, then other things that a
  * reader has to look at (attributes, operands, digits). */
 struct specimen_size {

@@ -1,0 +1,27 @@
+/* The golden's values of the instructions of an entry computation, and of the state of its loops.
+ */
+#ifndef COMPARE_GOLDEN_VALUES_H
+#define COMPARE_GOLDEN_VALUES_H
+
+#include "hlo/shrink/shrink.h"
+
+struct golden_values {
+    int count;
+    struct literal **list; /* [entry instruction]; NULL where evaluation did not come to it */
+};
+/* Evaluates the specimen; stops where it cannot go on. */
+void golden_values_find(const struct specimen *specimen, struct golden_values *values);
+void golden_values_finish(struct golden_values *values);
+/* As shrink_value (context: struct golden_values). */
+shrink_value golden_value_of;
+
+/* The arguments of the body of a loop of the entry at each iteration, at most `most` of them. */
+struct loop_states {
+    int64_t count;
+    struct literal **list;
+};
+void loop_states_find(const struct specimen *specimen, const struct instruction *loop, int64_t most,
+                      struct loop_states *states);
+void loop_states_finish(struct loop_states *states);
+
+#endif

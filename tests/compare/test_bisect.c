@@ -1,0 +1,177 @@
+/* Bisection and planted backends: the fault stands in a known instruction, which has to be named,
+ * on every level. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "compare/bisect.h"
+#include "compare/inputs.h"
+#include "hlo/base/arena.h"
+#include "hlo/base/error.h"
+#include "hlo/base/text.h"
+#include "hlo/literal.h"
+#include "hlo/module.h"
+#include "hlo/text/text_format.h"
+
+static const char program[] =
+    "HloModule program\n"
+    "sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
+    "fused { p = f32[6,8] parameter(0) q = f32[6,8] parameter(1)\n"
+    "  e = f32[6,8] exponential(p) fd = f32[6,8] divide(e, q) ROOT m = f32[6,8] negate(fd) }\n"
+    "body { s = (s32[], f32[6,8]) parameter(0)\n"
+    "  i = s32[] get-tuple-element(s), index=0 x = f32[6,8] get-tuple-element(s), index=1\n"
+    "  one = s32[] constant(1) j = s32[] add(i, one) f = f32[] convert(i)\n"
+    "  four = f32[] constant(4) late = pred[] compare(f, four), direction=GE\n"
+    "  lates = pred[6,8] broadcast(late), dimensions={} half = f32[] constant(0.5)\n"
+    "  halves = f32[6,8] broadcast(half), dimensions={} z = f32[6,8] subtract(x, halves)\n"
+    "  y = f32[6,8] select(lates, z, x) ROOT t = (s32[], f32[6,8]) tuple(j, y) }\n"
+    "condition { s = (s32[], f32[6,8]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+    "  n = s32[] constant(9) ROOT l = pred[] compare(i, n), direction=LT }\n"
+    "left { lp = f32[6,8] parameter(0) ROOT lt = f32[6,8] tanh(lp) }\n"
+    "right { rp = f32[6,8] parameter(0) ROOT rt = f32[6,8] cosine(rp) }\n"
+    "ENTRY main {\n"
+    "  a = f32[6,8] parameter(0) b = f32[6,8] parameter(1) k = s32[] constant(0)\n"
+    "  sub = f32[6,8] subtract(a, b)\n"
+    "  init = (s32[], f32[6,8]) tuple(k, sub)\n"
+    "  w = (s32[], f32[6,8]) while(init), condition=condition, body=body\n"
+    "  state = f32[6,8] get-tuple-element(w), index=1\n"
+    "  fu = f32[6,8] fusion(state, b), kind=kLoop, calls=fused\n"
+    "  which = pred[] constant(false)\n"
+    "  br = f32[6,8] conditional(which, fu, fu), true_computation=left, false_computation=right\n"
+    "  zero = f32[] constant(0)\n"
+    "  r = f32[6] reduce(br, zero), dimensions={1}, to_apply=sum\n"
+    "  ROOT out = (f32[6], f32[6,8]) tuple(r, fu)\n"
+    "}\n";
+
+static const struct {
+    const char *uri, *answer, *path;
+    int64_t iteration; /* of the last level */
+} cases[] = {
+    {"mutant:operands?instruction=sub", "sub", "sub", -1},
+    {"mutant:last_element?instruction=r", "r", "r", -1},
+    {"mutant:operands?instruction=fd", "fd", "fu fd", -1},
+    {"mutant:function?instruction=rt", "rt", "br rt", -1},
+    {"mutant:operands?instruction=z", "z", "w z", 4},
+    {"mutant:crash?instruction=fd", "fd", "fu fd", -1},
+    {"mutant:hang?instruction=r", "r", "r", -1},
+};
+
+static struct specimen read_specimen(void)
+{
+    struct error err = {0};
+    struct specimen specimen = {.module =
+                                    text_read_module(program, strlen(program), "test", 1, &err)};
+    ck_assert_msg(specimen.module != NULL, "%d:%d %s", err.line, err.column, err.message);
+    specimen.argument_count = 2;
+    specimen.arguments = memory_zalloc(3 * sizeof *specimen.arguments);
+    struct input_options inputs = {.seed = 1};
+    ck_assert(inputs_generate(specimen.module, &inputs, specimen.arguments, NULL, &err));
+    return specimen;
+}
+
+static void run(const char *uri, struct bisect_result *result)
+{
+    struct specimen specimen = read_specimen();
+    struct error err = {0};
+    struct backend *backend = backend_open(uri, NULL, &err);
+    ck_assert_msg(backend != NULL, "%s", err.message);
+    struct backend *reference = backend_open("interp:", NULL, &err);
+    struct bisect_options options = {
+        .backend = backend, .reference = reference, .differential = {.tolerance = TOLERANCE_BITS}};
+    ck_assert_msg(bisect_run(&specimen, &options, result, &err), "%s", err.message);
+    backend_close(backend);
+    backend_close(reference);
+    specimen_finish(&specimen);
+}
+
+START_TEST(test_named)
+{
+    struct bisect_result result;
+    run(cases[_i].uri, &result);
+    struct text path;
+    text_init(&path);
+    for (int i = 0; i < result.level_count; i++) {
+        text_printf(&path, "%s%s", i > 0 ? " " : "", result.levels[i].instruction);
+    }
+    ck_assert_str_eq(path.data, cases[_i].path);
+    const struct bisect_level *last = &result.levels[result.level_count - 1];
+    ck_assert_str_eq(last->instruction, cases[_i].answer);
+    ck_assert_int_eq(last->iteration, cases[_i].iteration);
+    ck_assert(last->isolated);
+    ck_assert(result.part.module != NULL);
+    ck_assert_int_le(module_instruction_count(result.part.module), 6);
+    text_finish(&path);
+    bisect_result_finish(&result);
+}
+END_TEST
+
+START_TEST(test_nothing_to_find)
+{
+    struct bisect_result result;
+    run("mutant:operands?instruction=nothing", &result);
+    ck_assert_int_eq(result.level_count, 0);
+    ck_assert_int_eq(result.signature.outcome, OUTCOME_PASS);
+    bisect_result_finish(&result);
+}
+END_TEST
+
+/* Shows in 3 of 10 runs: run often enough, it shrinks to what is at fault. */
+START_TEST(test_flaky)
+{
+    struct specimen specimen = read_specimen();
+    struct error err = {0};
+    struct backend *backend =
+        backend_open("mutant:operands?instruction=sub&fails=3&runs=10", NULL, &err);
+    struct backend *reference = backend_open("interp:", NULL, &err);
+    struct shrink_backend_test test = {.backends = &backend,
+                                       .references = &reference,
+                                       .differential = {.tolerance = TOLERANCE_BITS},
+                                       .runs = 10,
+                                       .failures = 1};
+    test.signature =
+        (struct failure_signature){.outcome = OUTCOME_MISMATCH, .kind = memory_strdup("values")};
+    struct shrink_options options = {.test = shrink_test_backend, .context = &test};
+    struct shrink_statistics statistics;
+    shrink_run(&specimen, &options, &statistics);
+    ck_assert_int_eq(specimen_size(&specimen).instructions, 3);
+    ck_assert(computation_find(specimen.module->entry, "sub") != NULL);
+    failure_signature_finish(&test.signature);
+    specimen_finish(&specimen);
+    backend_close(backend);
+    backend_close(reference);
+}
+END_TEST
+
+static const struct {
+    const char *uri, *words;
+} refused[] = {
+    {"mutant:nonsense", "there is no class of faults 'nonsense'"},
+    {"mutant:?colour=red", "has no option colour"},
+    {"mutant:?seed=x", "seed=x is not a number"},
+    {"mutant:?of=nonsense:", "nonsense"},
+};
+
+START_TEST(test_refused)
+{
+    struct error err = {0};
+    ck_assert_ptr_null(backend_open(refused[_i].uri, NULL, &err));
+    ck_assert_msg(strstr(err.message, refused[_i].words) != NULL, "%s", err.message);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("bisect");
+    TCase *tests = tcase_create("all");
+    tcase_add_loop_test(tests, test_named, 0, sizeof cases / sizeof *cases);
+    tcase_add_loop_test(tests, test_refused, 0, sizeof refused / sizeof *refused);
+    tcase_add_test(tests, test_nothing_to_find);
+    tcase_add_test(tests, test_flaky);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

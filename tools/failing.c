@@ -1,0 +1,102 @@
+/* A module that fails, from the command line. */
+#include "tools/failing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "corpus/case.h"
+#include "hlo/base/arena.h"
+#include "hlo/base/error.h"
+#include "hlo/format.h"
+#include "hlo/literal.h"
+#include "hlo/module.h"
+#include "tools/arguments.h"
+#include "tools/modules.h"
+
+bool failing_set(struct failing *failing)
+{
+    static const char *const names[] = {"default", "derived", "xla", "bits"};
+    struct differential_options *options = &failing->differential;
+    options->abs_error_bound = options->rel_error_bound = 1e-3;
+    for (int i = 0; failing->tolerance != NULL; i++) {
+        if (i == (int)(sizeof names / sizeof *names)) {
+            fprintf(stderr, "referee: --tolerance takes default, derived, xla or bits\n");
+            return false;
+        }
+        if (strcmp(names[i], failing->tolerance) == 0) {
+            options->tolerance = (enum tolerance_kind)i;
+            break;
+        }
+    }
+    options->profile = failing->profile != NULL ? profile_find(failing->profile) : NULL;
+    if (failing->profile != NULL && options->profile == NULL) {
+        fprintf(stderr, "referee: there is no profile '%s'; 'referee show backends' lists them\n",
+                failing->profile);
+        return false;
+    }
+    return true;
+}
+
+/* The part's module with its arguments, as a specimen of its own. */
+static bool make_specimen(const struct failing *failing, struct loaded_module *part,
+                          const struct arguments *arguments, struct specimen *specimen,
+                          struct error *err)
+{
+    int count = part->module->entry->parameter_count;
+    struct specimen borrowed = {.module = part->module, .argument_count = count};
+    borrowed.arguments = memory_zalloc(((size_t)count + 1) * sizeof *borrowed.arguments);
+    struct input_options inputs = {.seed = (uint64_t)failing->seed};
+    for (int i = 0; arguments->count == count && i < count; i++) {
+        borrowed.arguments[i] = literal_retain(arguments->literals[i]);
+    }
+    bool ok = arguments->count == count ||
+              inputs_generate(part->module, &inputs, borrowed.arguments, NULL, err);
+    ok = ok && specimen_copy(&borrowed, specimen, err);
+    borrowed.module = NULL;
+    specimen_finish(&borrowed);
+    return ok;
+}
+
+bool failing_load(const struct failing *failing, const char *path, struct specimen *specimen,
+                  struct error *err)
+{
+    struct loaded_file file;
+    struct case_header header = {0};
+    struct arguments arguments = {0};
+    if (!module_load(path, &file, err)) {
+        return false;
+    }
+    struct loaded_module *part = &file.modules[0];
+    bool ok = file.count == 1 ||
+              error_set(err, ERROR_INVALID_ARGUMENT, "%s holds %d modules; one at a time is taken",
+                        path, file.count);
+    if (ok && part->error != NULL) {
+        *err = *part->error;
+        ok = false;
+    }
+    ok = ok && case_header_read(part->header, part->name, &header, err) &&
+         arguments_find(part, &header, &failing->inputs, 0, &arguments, err) &&
+         make_specimen(failing, part, &arguments, specimen, err);
+    arguments_finish(&arguments);
+    case_header_finish(&header);
+    loaded_file_finish(&file);
+    return ok;
+}
+
+struct backend *failing_open(const struct failing *failing, const char *uri, double timeout,
+                             struct error *err)
+{
+    struct backend_flag *flags = flags_make(&failing->flags);
+    struct backend_options options = {
+        .timeout = timeout, .flags = flags, .flag_count = (int)failing->flags.count};
+    struct backend *backend = backend_open(uri, &options, err);
+    flags_free(flags, failing->flags.count);
+    return backend;
+}
+
+void failing_finish(struct failing *failing)
+{
+    string_list_finish(&failing->inputs);
+    string_list_finish(&failing->flags);
+}
