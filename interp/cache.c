@@ -38,19 +38,30 @@ struct interp_cache *interp_cache_create(size_t bytes)
     return cache;
 }
 
+/* Forgets all values. */
+static void clear(struct interp_cache *cache)
+{
+    for (size_t i = 0; i < cache->count; i++) {
+        literal_release(cache->contents[i].literal);
+    }
+    free(cache->links);
+    free(cache->contents);
+    cache->links = NULL;
+    cache->contents = NULL;
+    cache->link_count = cache->link_capacity = cache->count = cache->capacity = 0;
+    cache->level = 0;
+    cache->statistics.bytes = 0;
+}
+
 void interp_cache_destroy(struct interp_cache *cache)
 {
     if (cache == NULL) {
         return;
     }
-    for (size_t i = 0; i < cache->count; i++) {
-        literal_release(cache->contents[i].literal);
-    }
+    clear(cache);
     for (size_t i = 0; i < cache->argument_count; i++) {
         literal_release(cache->arguments[i].literal);
     }
-    free(cache->links);
-    free(cache->contents);
     free(cache->arguments);
     free(cache);
 }
@@ -177,15 +188,9 @@ static int contents_add(struct interp_cache *cache, struct key key)
     return (int)cache->count++;
 }
 
-int cache_keep(struct interp_cache *cache, struct key key, const struct literal *value,
-               double seconds, bool hold)
+void cache_hold(struct interp_cache *cache, int number, const struct literal *value, double seconds,
+                bool hold)
 {
-    struct key by_contents = key_of_contents(value);
-    int number = cache_find(cache, by_contents);
-    if (number < 0) {
-        number = contents_add(cache, by_contents);
-    }
-    cache_link(cache, key, number);
     struct contents *contents = &cache->contents[number];
     contents->seconds = seconds > contents->seconds ? seconds : contents->seconds;
     if (contents->literal == NULL && value->buffer != NULL && hold) {
@@ -203,6 +208,20 @@ int cache_keep(struct interp_cache *cache, struct key key, const struct literal 
         }
     }
     rank(cache, contents);
+}
+
+int cache_know(struct interp_cache *cache, struct key by_contents)
+{
+    int number = cache_find(cache, by_contents);
+    return number >= 0 ? number : contents_add(cache, by_contents);
+}
+
+int cache_keep(struct interp_cache *cache, struct key key, const struct literal *value,
+               double seconds, bool hold)
+{
+    int number = cache_know(cache, key_of_contents(value));
+    cache_link(cache, key, number);
+    cache_hold(cache, number, value, seconds, hold);
     return number;
 }
 
@@ -232,9 +251,19 @@ uint64_t cache_evaluations(const struct interp_cache *cache)
     return cache->evaluations;
 }
 
+/* The memory of keys and records: about 100 bytes a value, whether it is held or not. */
+static size_t record_bytes(const struct interp_cache *cache)
+{
+    return cache->link_capacity * sizeof *cache->links + cache->capacity * sizeof *cache->contents;
+}
+
 void cache_begin(struct interp_cache *cache)
 {
+    enum { LEAST = 1 << 20, SHARE = 8 };
     cache->evaluations++;
+    if (record_bytes(cache) > LEAST && record_bytes(cache) > cache->limit / SHARE) {
+        clear(cache);
+    }
     size_t kept = 0;
     for (size_t i = 0; i < cache->argument_count; i++) {
         if (literal_is_unique(cache->arguments[i].literal)) {

@@ -32,6 +32,13 @@ void key_add_shape(struct key *key, const struct shape *shape);
 /* The attributes that matter to the value of an instruction. */
 void key_add_attributes(struct key *key, const struct instruction *instruction, bool bf16_products);
 
+/* --- ops that do not care for dimensions: cache_loose.c --- */
+
+/* The key of a broadcast, transpose, bitcast or reduce without its operands, the same for all that
+ * do the same to the elements in row-major order. False if the instruction is no such. Computations
+ * that it calls are not in it. */
+bool loose_begin(const struct instruction *instruction, struct key *key);
+
 /* --- the store: cache.c --- */
 
 /* Known contents. They have a number; −1 stands for none. */
@@ -51,10 +58,16 @@ struct literal *cache_use(struct interp_cache *cache, int number);
 /* The number of the contents of a value (borrowed) that `key` leads to. hold: keeps the literal. */
 int cache_keep(struct interp_cache *cache, struct key key, const struct literal *value,
                double seconds, bool hold);
+/* The number of contents, which are known from now on. */
+int cache_know(struct interp_cache *cache, struct key by_contents);
+/* The value (borrowed) of known contents, which took so many seconds. hold: keeps the literal. */
+void cache_hold(struct interp_cache *cache, int number, const struct literal *value, double seconds,
+                bool hold);
 /* Another key for known contents. */
 void cache_link(struct interp_cache *cache, struct key key, int number);
 void cache_set_statistics(struct interp_cache *cache, int64_t reused, int64_t evaluated);
-/* Counts an evaluation, and lets go of arguments that nobody else holds. */
+/* Counts an evaluation, lets go of arguments that nobody else holds, and of everything if what is
+ * known has come to take too much room. */
 void cache_begin(struct interp_cache *cache);
 uint64_t cache_evaluations(const struct interp_cache *cache);
 /* The contents of an argument, found out once for as long as somebody else holds its data. */
@@ -79,8 +92,9 @@ struct twin {
 
 /* The twin of an instruction on these operands, whose contents are known[i] or NULL. False if it
  * has none. options: what else its value depends on. */
-bool twin_find(const struct instruction *instruction, struct literal *const *values,
-               const struct key *const *known, bool bf16_products, struct twin *twin);
+bool twin_find(struct interp_cache *cache, const struct instruction *instruction,
+               struct literal *const *values, const struct key *const *known, bool bf16_products,
+               struct twin *twin);
 /* The number of its contents if they are known in this very order; -1. */
 int twin_contents(const struct interp_cache *cache, const struct twin *twin);
 /* Its value, owned by the caller; NULL if it is not held. */
@@ -90,22 +104,21 @@ void twin_link(struct interp_cache *cache, const struct twin *twin, int number);
 /* --- what eval.c does for it, while the made computation runs --- */
 
 struct keeper;
+struct step; /* plan.h */
 
-/* The value of one of its instructions on these operands if it is known by now, owned by the
- * caller, or NULL. */
-struct literal *keeper_find(struct keeper *keeper, const struct instruction *instruction,
-                            const struct operands *operands, struct error *err);
-/* Offers the value (borrowed) that took so many seconds. */
-void keeper_keep(struct keeper *keeper, const struct instruction *instruction,
-                 const struct literal *value, double seconds);
+/* The step of one of its instructions. *value: found, or evaluated and offered to the cache; NULL
+ * if it is put off, because its contents are known: `slots` has no value then, and whoever reads it
+ * is given to this function with NULL among its operands, for which values come into slots. */
+bool keeper_step(struct keeper *keeper, struct evaluation *evaluation, const struct step *step,
+                 struct operands *operands, struct literal **slots, struct literal **value,
+                 struct error *err);
+/* Nobody reads the slot any more. */
+void keeper_release(struct keeper *keeper, int slot);
 /* The instruction of the module that it stands for. */
 const struct instruction *keeper_origin(const struct keeper *keeper,
                                         const struct instruction *instruction);
-/* Counts an instruction that is evaluated. */
-void keeper_count(struct keeper *keeper, const struct instruction *instruction);
-double keeper_now(void);
 
-/* --- the graph: cache_graph.c --- */
+/* --- the graph: cache_graph.c, cache_nodes.c --- */
 
 enum node_kind {
     NODE_GIVEN, /* an argument, or its like in a computation that is only looked at */
@@ -126,6 +139,7 @@ struct node {
     struct tree **operands;                /* OP */
     int operand_count;
     bool flat;           /* OP: works on elements one by one, whatever their shape */
+    bool loose;          /* OP: flat, or another that does not care for dimensions */
     bool pure;           /* OP: its value depends on nothing else */
     struct node **parts; /* OP that gives a tuple: one for each leaf */
     int part_count;
@@ -148,7 +162,8 @@ struct tree {
 struct graph {
     struct interp_cache *cache;
     const struct module *module;
-    bool bf16_products; /* interp_options */
+    bool bf16_products;          /* interp_options */
+    int64_t max_loop_iterations; /* interp_options */
     struct arena arena;
     struct node **nodes;
     size_t count, capacity;

@@ -4,255 +4,16 @@
 #include <string.h>
 
 #include "hlo/async.h"
-#include "interp/cache.h"
+#include "interp/cache_builder.h"
 #include "interp/custom_call_internal.h"
 #include "interp/mixed.h"
 #include "interp/plan.h"
 #include "interp/special.h"
 
-/* Larger graphs (calls of calls of calls) are not made. */
-enum { NODE_LIMIT = 4000000, DEPTH_LIMIT = 400 };
-
-/* What is known of a computation. */
-struct outline {
-    const bool *live; /* plan_find_live */
-    struct key key;   /* of its value as a function of its parameters */
-    bool has_key, pure;
-};
-
-struct builder {
-    struct graph *graph;
-    struct outline *outlines; /* by computation id */
-    struct node **table;      /* open addressing, by key */
-    size_t table_capacity;
-    uint64_t impure; /* so many were there */
-    int depth;
-    bool failed;
-};
-
-/* --- trees --- */
-
-static struct tree *tree_make(struct builder *builder, const struct shape *shape)
-{
-    struct arena *arena = &builder->graph->arena;
-    struct tree *tree = arena_alloc(arena, sizeof *tree);
-    tree->shape = shape;
-    if (shape_is_tuple(shape)) {
-        tree->elements = arena_array(arena, (size_t)shape->count, sizeof(struct tree *));
-    }
-    return tree;
-}
-
-static struct tree *tree_of_node(struct builder *builder, struct node *node,
-                                 const struct shape *shape)
-{
-    struct tree *tree = tree_make(builder, shape);
-    tree->node = node;
-    return tree;
-}
-
-void tree_visit(struct tree *tree, void (*visit)(void *context, struct tree *leaf), void *context)
-{
-    if (!shape_is_tuple(tree->shape)) {
-        visit(context, tree);
-        return;
-    }
-    for (int i = 0; i < tree->shape->count; i++) {
-        tree_visit(tree->elements[i], visit, context);
-    }
-}
-
-/* The same values under a shape that differs in layouts, or has other dimensions of as many
- * elements. */
-static struct tree *retyped(struct builder *builder, struct tree *tree, const struct shape *shape)
-{
-    if (tree->shape == shape || builder->failed) {
-        return tree;
-    }
-    struct tree *result = tree_make(builder, shape);
-    result->node = tree->node;
-    if (shape_is_tuple(shape) != shape_is_tuple(tree->shape) ||
-        (shape_is_tuple(shape)
-             ? shape->count != tree->shape->count
-             : shape->type != tree->shape->type ||
-                   shape_elements(shape) != shape_elements(tree->shape) ||
-                   (shape->dynamic != NULL) != (tree->shape->dynamic != NULL) ||
-                   (shape->dynamic != NULL && !shape_compatible(shape, tree->shape)))) {
-        builder->failed = true;
-        return tree;
-    }
-    for (int i = 0; i < shape->count && shape_is_tuple(shape); i++) {
-        result->elements[i] = retyped(builder, tree->elements[i], shape->elements[i]);
-    }
-    return result;
-}
-
-/* --- nodes --- */
-
-static struct node **table_place(struct builder *builder, struct key key)
-{
-    size_t at = key.words[0] & (builder->table_capacity - 1);
-    while (builder->table[at] != NULL && !key_equal(builder->table[at]->key, key)) {
-        at = (at + 1) & (builder->table_capacity - 1);
-    }
-    return &builder->table[at];
-}
-
-static void table_enlarge(struct builder *builder)
-{
-    struct node **old = builder->table;
-    size_t count = builder->table_capacity;
-    builder->table_capacity = count == 0 ? 1024 : 2 * count;
-    builder->table = memory_zalloc(builder->table_capacity * sizeof(struct node *));
-    for (size_t i = 0; i < count; i++) {
-        if (old[i] != NULL) {
-            *table_place(builder, old[i]->key) = old[i];
-        }
-    }
-    free(old);
-}
-
-/* The node of a key; a new one has nothing but the key and a place in order. */
-static struct node *node_of(struct builder *builder, struct key key, bool *is_new)
-{
-    struct graph *graph = builder->graph;
-    if (2 * (graph->count + 1) > builder->table_capacity) {
-        table_enlarge(builder);
-    }
-    struct node **place = table_place(builder, key);
-    *is_new = *place == NULL;
-    if (*is_new) {
-        struct node *node = arena_alloc(&graph->arena, sizeof *node);
-        *node = (struct node){
-            .key = key, .resolved = key, .number = -1, .pure = true, .id = (int)graph->count};
-        graph->nodes = grow(graph->nodes, graph->count, &graph->capacity, sizeof *graph->nodes);
-        graph->nodes[graph->count++] = node;
-        *place = node;
-        builder->failed = builder->failed || graph->count > NODE_LIMIT;
-    }
-    return *place;
-}
-
-/* The contents of a contraction that is known by another name; -1. */
-static int find_twin(struct builder *builder, const struct node *op)
-{
-    const struct key *known[4];
-    enum opcode opcode = op->kind == NODE_OP ? op->instruction->opcode : OP_TUPLE;
-    if ((opcode != OP_DOT && opcode != OP_CONVOLUTION && opcode != OP_CUSTOM_CALL) ||
-        op->operand_count > 4) {
-        return -1;
-    }
-    for (int k = 0; k < op->operand_count; k++) {
-        const struct node *operand = op->operands[k]->node;
-        if (operand == NULL || (operand->literal == NULL && operand->number < 0)) {
-            return -1;
-        }
-        known[k] = &operand->resolved;
-    }
-    struct twin twin;
-    return twin_find(op->instruction, NULL, known, builder->graph->bf16_products, &twin)
-               ? twin_contents(builder->graph->cache, &twin)
-               : -1;
-}
-
-/* Looks up what is known of the node's contents. */
-static void resolve(struct builder *builder, struct node *node)
-{
-    struct interp_cache *cache = builder->graph->cache;
-    if (node->kind == NODE_OP) {
-        node->resolved = graph_key(node, true);
-    } else if (node->kind == NODE_PART) {
-        node->resolved = node->whole->resolved;
-        key_add(&node->resolved, (uint64_t)node->part);
-    }
-    if (!node->pure || !shape_is_array(node->shape)) {
-        return;
-    }
-    node->number = cache_find(cache, node->key);
-    if (node->number < 0) {
-        node->number = cache_find(cache, node->resolved);
-        if (node->number < 0 && (node->kind == NODE_OP || node->part == 0)) {
-            node->number = find_twin(builder, node->kind == NODE_PART ? node->whole : node);
-        }
-        if (node->number >= 0) {
-            cache_link(cache, node->key, node->number);
-        }
-    }
-    if (node->number >= 0) {
-        node->resolved = cache_contents(cache, node->number)->key;
-    }
-}
-
-/* A node whose value is at hand. */
-static struct node *node_of_literal(struct builder *builder, struct literal *literal,
-                                    struct key key, enum node_kind kind)
-{
-    bool is_new;
-    struct node *node = node_of(builder, key, &is_new);
-    if (is_new) {
-        node->kind = kind;
-        node->shape = literal->shape;
-        node->literal = literal;
-    }
-    return node;
-}
-
-static struct tree *constant_tree(struct builder *builder, struct literal *literal,
-                                  const struct shape *shape)
-{
-    struct tree *tree = tree_make(builder, shape);
-    if (shape_is_tuple(shape)) {
-        for (int i = 0; i < shape->count; i++) {
-            tree->elements[i] = constant_tree(builder, literal->elements[i], shape->elements[i]);
-        }
-    } else {
-        tree->node = node_of_literal(builder, literal, key_of_contents(literal), NODE_CONSTANT);
-    }
-    return tree;
-}
-
-static struct tree *argument_tree(struct builder *builder, struct literal *literal,
-                                  const struct shape *shape)
-{
-    struct tree *tree = tree_make(builder, shape);
-    if (shape_is_tuple(shape)) {
-        for (int i = 0; i < shape->count; i++) {
-            tree->elements[i] = argument_tree(builder, literal->elements[i], shape->elements[i]);
-        }
-    } else {
-        struct key key = cache_argument_key(builder->graph->cache, literal);
-        tree->node = node_of_literal(builder, literal, key, NODE_GIVEN);
-    }
-    return tree;
-}
+/* Computations nested deeper than this are not taken apart. */
+enum { DEPTH_LIMIT = 400 };
 
 /* --- keys of ops --- */
-
-struct key_context {
-    struct key *key;
-    bool resolved, flat;
-};
-
-static void add_leaf(void *context, struct tree *leaf)
-{
-    struct key_context *into = context;
-    key_add_key(into->key, into->resolved ? leaf->node->resolved : leaf->node->key);
-    if (into->flat) {
-        key_add(into->key, (uint64_t)leaf->shape->type);
-    } else {
-        key_add_shape(into->key, leaf->shape);
-    }
-}
-
-struct key graph_key(const struct node *node, bool resolved)
-{
-    struct key key = node->local;
-    struct key_context context = {&key, resolved, node->flat};
-    for (int k = 0; k < node->operand_count; k++) {
-        tree_visit(node->operands[k], add_leaf, &context);
-    }
-    return key;
-}
 
 static bool is_static_array(const struct shape *shape)
 {
@@ -289,9 +50,19 @@ static bool reads_layouts(const struct instruction *instruction)
 static void outline_computation(struct builder *builder, const struct computation *computation);
 
 static struct key local_key(struct builder *builder, const struct instruction *instruction,
-                            bool flat)
+                            bool flat, bool *loose)
 {
-    struct key key = key_begin(2 + (uint64_t)flat);
+    struct key key;
+    *loose = loose_begin(instruction, &key);
+    for (int c = 0; c < instruction->called_count && *loose; c++) {
+        outline_computation(builder, instruction->called[c]);
+        key_add_key(&key, builder->outlines[instruction->called[c]->id].key);
+    }
+    if (*loose) {
+        return key;
+    }
+    *loose = flat;
+    key = key_begin(2 + (uint64_t)flat);
     key_add(&key, (uint64_t)instruction->opcode);
     if (flat) {
         key_add(&key, (uint64_t)instruction->shape->type);
@@ -307,6 +78,10 @@ static struct key local_key(struct builder *builder, const struct instruction *i
         }
     }
     key_add_attributes(&key, instruction, builder->graph->bf16_products);
+    if (instruction->opcode == OP_WHILE) {
+        /* Under another limit the loop may fail. */
+        key_add(&key, (uint64_t)builder->graph->max_loop_iterations);
+    }
     for (int c = 0; c < instruction->called_count; c++) {
         outline_computation(builder, instruction->called[c]);
         key_add_key(&key, builder->outlines[instruction->called[c]->id].key);
@@ -372,14 +147,14 @@ static void add_parts(struct builder *builder, struct node *node, struct tree *t
     bool is_new;
     struct key key = node->key;
     key_add(&key, (uint64_t)node->part_count);
-    struct node *part = node_of(builder, key, &is_new);
+    struct node *part = builder_node(builder, key, &is_new);
     if (is_new) {
         part->kind = NODE_PART;
         part->whole = node;
         part->part = node->part_count;
         part->shape = tree->shape;
         part->pure = node->pure;
-        resolve(builder, part);
+        node_resolve(builder, part);
     }
     tree->node = part;
     node->parts[node->part_count++] = part;
@@ -417,18 +192,18 @@ static struct tree *op_tree(struct builder *builder, const struct instruction *i
                         .flat = is_flat(instruction),
                         .number = -1,
                         .pure = !is_impure(builder, instruction)};
-    like.local = local_key(builder, instruction, like.flat);
+    like.local = local_key(builder, instruction, like.flat, &like.loose);
     if (!like.pure) {
         key_add(&like.local, cache_evaluations(graph->cache));
         key_add(&like.local, ++builder->impure);
     }
     like.key = graph_key(&like, false);
     bool is_new;
-    struct node *node = node_of(builder, like.key, &is_new);
+    struct node *node = builder_node(builder, like.key, &is_new);
     if (is_new) {
         like.id = node->id;
         *node = like;
-        resolve(builder, node);
+        node_resolve(builder, node);
     }
     struct tree *tree = tree_make(builder, instruction->shape);
     if (!shape_is_tuple(instruction->shape)) {
@@ -461,7 +236,7 @@ static struct tree *context_tree(struct builder *builder, const struct shape *sh
     struct key key = key_begin(4);
     key_add_shape(&key, shape);
     bool is_new;
-    struct node *node = node_of(builder, key, &is_new);
+    struct node *node = builder_node(builder, key, &is_new);
     if (is_new) {
         node->kind = NODE_OP;
         node->shape = shape;
@@ -475,7 +250,7 @@ static struct tree *copy_start_tree(struct builder *builder, const struct shape 
 {
     struct tree *tree = tree_make(builder, shape);
     for (int i = 0; i < shape->count; i++) {
-        tree->elements[i] = i < 2 ? retyped(builder, operand, shape->elements[i])
+        tree->elements[i] = i < 2 ? tree_retyped(builder, operand, shape->elements[i])
                                   : context_tree(builder, shape->elements[i]);
     }
     return tree;
@@ -498,11 +273,12 @@ static struct tree *async_start_tree(struct builder *builder, const struct instr
     tree->elements[0] = tree_make(builder, shape->elements[0]);
     for (int i = 0; i < instruction->operand_count && !builder->failed; i++) {
         tree->elements[0]->elements[i] =
-            retyped(builder, operands[i], shape->elements[0]->elements[i]);
+            tree_retyped(builder, operands[i], shape->elements[0]->elements[i]);
     }
     if (!builder->failed) {
         struct tree *result = inlined(builder, computation, operands);
-        tree->elements[1] = builder->failed ? result : retyped(builder, result, shape->elements[1]);
+        tree->elements[1] =
+            builder->failed ? result : tree_retyped(builder, result, shape->elements[1]);
     }
     for (int i = 2; i < shape->count; i++) {
         tree->elements[i] = context_tree(builder, shape->elements[i]);
@@ -533,26 +309,27 @@ static struct tree *instruction_tree(struct builder *builder, const struct instr
     }
     switch (instruction->opcode) {
     case OP_CONSTANT:
-        return constant_tree(builder, instruction->literal, shape);
+        return tree_of_constant(builder, instruction->literal, shape);
     case OP_TUPLE: {
         struct tree *tree = tree_make(builder, shape);
         for (int k = 0; k < instruction->operand_count; k++) {
-            tree->elements[k] = retyped(builder, operands[k], shape->elements[k]);
+            tree->elements[k] = tree_retyped(builder, operands[k], shape->elements[k]);
         }
         return tree;
     }
     case OP_GET_TUPLE_ELEMENT:
-        return retyped(builder, operands[0]->elements[attr_int(instruction, ATTR_INDEX, 0)], shape);
+        return tree_retyped(builder, operands[0]->elements[attr_int(instruction, ATTR_INDEX, 0)],
+                            shape);
     case OP_COPY:
     case OP_DOMAIN:
     case OP_OPT_BARRIER:
     case OP_ADD_DEPENDENCY:
         /* A copy may give another float type: a conversion. */
         return mixed_concerns(instruction) ? op_tree(builder, instruction, operands)
-                                           : retyped(builder, operands[0], shape);
+                                           : tree_retyped(builder, operands[0], shape);
     case OP_RESHAPE:
     case OP_BITCAST:
-        return is_only_shape(instruction) ? retyped(builder, operands[0], shape)
+        return is_only_shape(instruction) ? tree_retyped(builder, operands[0], shape)
                                           : op_tree(builder, instruction, operands);
     case OP_CALL:
     case OP_FUSION:
@@ -560,21 +337,21 @@ static struct tree *instruction_tree(struct builder *builder, const struct instr
             return op_tree(builder, instruction, operands);
         } else {
             struct tree *result = inlined(builder, instruction->called[0], operands);
-            return builder->failed ? result : retyped(builder, result, shape);
+            return builder->failed ? result : tree_retyped(builder, result, shape);
         }
     case OP_COPY_START:
         return copy_start_tree(builder, shape, operands[0]);
     case OP_COPY_DONE:
-        return retyped(builder, operands[0]->elements[0], shape);
+        return tree_retyped(builder, operands[0]->elements[0], shape);
     case OP_ASYNC_START:
         return async_start_tree(builder, instruction, operands);
     case OP_ASYNC_UPDATE:
         if (!shape_compatible(shape, operands[0]->shape)) {
             builder->failed = true;
         }
-        return retyped(builder, operands[0], shape);
+        return tree_retyped(builder, operands[0], shape);
     case OP_ASYNC_DONE:
-        return retyped(builder, operands[0]->elements[1], shape);
+        return tree_retyped(builder, operands[0]->elements[1], shape);
     default:
         return op_tree(builder, instruction, operands);
     }
@@ -602,7 +379,7 @@ static struct tree *inlined(struct builder *builder, const struct computation *c
     for (int i = 0; i < computation->count && !builder->failed; i++) {
         const struct instruction *instruction = computation->instructions[i];
         if (instruction->opcode == OP_PARAMETER) {
-            trees[i] = retyped(builder, arguments[instruction->number], instruction->shape);
+            trees[i] = tree_retyped(builder, arguments[instruction->number], instruction->shape);
         } else if (live[i]) {
             struct tree **operands =
                 arena_array(arena, (size_t)instruction->operand_count + 1, sizeof(struct tree *));
@@ -635,7 +412,7 @@ static struct tree *unknown_tree(struct builder *builder, const struct shape *sh
     key_add(key, 1);
     struct key own = *key;
     key_add_shape(&own, shape);
-    tree->node = node_of(builder, own, &is_new);
+    tree->node = builder_node(builder, own, &is_new);
     if (is_new) {
         tree->node->kind = NODE_GIVEN;
         tree->node->shape = shape;
@@ -698,7 +475,8 @@ bool graph_build(struct graph *graph, const struct evaluation *evaluation,
     const struct module *module = evaluation->module;
     *graph = (struct graph){.cache = evaluation->options.cache,
                             .module = module,
-                            .bf16_products = evaluation->options.bf16_products};
+                            .bf16_products = evaluation->options.bf16_products,
+                            .max_loop_iterations = evaluation->options.max_loop_iterations};
     arena_init(&graph->arena);
     struct builder builder = {
         .graph = graph,
@@ -707,7 +485,7 @@ bool graph_build(struct graph *graph, const struct evaluation *evaluation,
     struct tree **trees =
         memory_zalloc((size_t)(entry->parameter_count + 1) * sizeof(struct tree *));
     for (int i = 0; i < entry->parameter_count; i++) {
-        trees[i] = argument_tree(&builder, arguments[i], entry->parameters[i]->shape);
+        trees[i] = tree_of_argument(&builder, arguments[i], entry->parameters[i]->shape);
     }
     graph->root = inlined(&builder, entry, trees);
     free(trees);

@@ -1,53 +1,9 @@
 /* Evaluating what a graph's result needs beyond what is at hand: as a computation made of it. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "interp/cache.h"
+#include "interp/cache_keeper.h"
 #include "interp/plan.h"
-
-struct keeper {
-    struct graph graph;
-    struct module module; /* the evaluation's with one computation more */
-    struct computation made;
-    size_t capacity;
-    struct node **nodes; /* [made.count] the node that an instruction computes, or NULL */
-    const struct instruction **origins; /* [made.count] */
-    size_t node_capacity, origin_capacity;
-    struct literal **arguments; /* of made, owned */
-    size_t argument_count, argument_capacity;
-    struct node **wanted; /* elements of made's root: parts of the result, and what has effects */
-    size_t wanted_count, wanted_capacity;
-    struct twin twin; /* of the instruction that is being evaluated */
-    bool has_twin;
-    size_t next; /* nodes before it are settled */
-    bool any;    /* is there something to evaluate? */
-    int64_t evaluated;
-};
-
-void keeper_count(struct keeper *keeper, const struct instruction *instruction)
-{
-    struct node *node = keeper->nodes[instruction->id];
-    if (node != NULL && !node->counted) {
-        node->counted = true;
-        keeper->evaluated++;
-    }
-}
-
-double keeper_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-const struct instruction *keeper_origin(const struct keeper *keeper,
-                                        const struct instruction *instruction)
-{
-    return instruction->parent == &keeper->made && keeper->origins[instruction->id] != NULL
-               ? keeper->origins[instruction->id]
-               : instruction;
-}
 
 /* --- what is needed --- */
 
@@ -270,225 +226,14 @@ static void make_computation(struct keeper *keeper)
         }
     }
     keeper->module.count = module->count + 1;
+    keeper->deferred =
+        arena_array(&graph->arena, (size_t)made->count + 1, sizeof(struct deferred *));
     keeper->module.computations =
         arena_array(&graph->arena, (size_t)module->count + 1, sizeof(struct computation *));
     memcpy(keeper->module.computations, module->computations,
            (size_t)module->count * sizeof(struct computation *));
     keeper->module.computations[module->count] = made;
     keeper->module.entry = made;
-}
-
-/* --- while it runs --- */
-
-/* Works out the resolved keys of nodes up to this one, by what has become known since. */
-static void settle(struct keeper *keeper, const struct node *node)
-{
-    struct graph *graph = &keeper->graph;
-    for (; keeper->next <= (size_t)node->id; keeper->next++) {
-        struct node *each = graph->nodes[keeper->next];
-        if (!each->needed || each->literal != NULL || each->settled) {
-            continue;
-        }
-        if (each->kind == NODE_OP) {
-            each->resolved = graph_key(each, true);
-        } else if (each->kind == NODE_PART) {
-            each->resolved = each->whole->resolved;
-            key_add(&each->resolved, (uint64_t)each->part);
-        }
-        /* As graph_build does, so that both come to the same keys. */
-        int number = each->pure && shape_is_array(each->shape)
-                         ? cache_find(graph->cache, each->resolved)
-                         : -1;
-        if (number >= 0) {
-            each->resolved = cache_contents(graph->cache, number)->key;
-        }
-    }
-}
-
-/* What is held for a node, as a literal of its shape; NULL if it is not. */
-static struct literal *held(struct keeper *keeper, struct node *node, struct key resolved)
-{
-    struct interp_cache *cache = keeper->graph.cache;
-    int number = shape_is_array(node->shape) ? cache_find(cache, resolved) : -1;
-    struct literal *literal = number >= 0 ? cache_use(cache, number) : NULL;
-    if (literal == NULL) {
-        return NULL;
-    }
-    cache_link(cache, node->key, number);
-    node->number = number;
-    node->resolved = cache_contents(cache, number)->key;
-    node->settled = true;
-    return literal->shape == node->shape || node->shape->dynamic != NULL
-               ? literal_retain(literal)
-               : literal_view(literal, node->shape);
-}
-
-static struct literal *tuple_of_parts(const struct shape *shape, struct literal **leaves, int *next)
-{
-    if (!shape_is_tuple(shape)) {
-        return leaves[(*next)++];
-    }
-    struct literal **elements = memory_alloc((size_t)(shape->count + 1) * sizeof *elements);
-    for (int i = 0; i < shape->count; i++) {
-        elements[i] = tuple_of_parts(shape->elements[i], leaves, next);
-    }
-    struct literal *tuple = literal_tuple_take(shape, elements);
-    free(elements);
-    return tuple;
-}
-
-/* What is held by the resolved key. */
-static struct literal *find_known(struct keeper *keeper, struct node *node)
-{
-    if (!shape_is_tuple(node->shape)) {
-        return held(keeper, node, node->resolved);
-    }
-    struct literal **leaves = memory_zalloc((size_t)(node->part_count + 1) * sizeof *leaves);
-    int found = 0;
-    while (found < node->part_count) {
-        struct key key = node->resolved;
-        key_add(&key, (uint64_t)found);
-        leaves[found] = held(keeper, node->parts[found], key);
-        if (leaves[found] == NULL) {
-            break;
-        }
-        found++;
-    }
-    struct literal *tuple = NULL;
-    if (found == node->part_count) {
-        int next = 0;
-        tuple = tuple_of_parts(node->shape, leaves, &next);
-    } else {
-        for (int i = 0; i < found; i++) {
-            literal_release(leaves[i]);
-        }
-    }
-    free(leaves);
-    return tuple;
-}
-
-/* The contents of operand k, if it is an array whose contents are known. */
-static const struct key *operand_contents(const struct node *node, int k)
-{
-    const struct node *operand = node->operands[k]->node;
-    return operand != NULL && (operand->literal != NULL || operand->settled) ? &operand->resolved
-                                                                             : NULL;
-}
-
-/* A value with the workspace that a call gives besides: nothing that is specified. */
-static struct literal *with_rest_take(struct literal *first, const struct shape *shape,
-                                      struct error *err)
-{
-    if (!shape_is_tuple(shape) || first == NULL) {
-        return first;
-    }
-    struct literal **elements = memory_zalloc((size_t)shape->count * sizeof *elements);
-    bool ok = true;
-    elements[0] = first;
-    for (int i = 1; i < shape->count && ok; i++) {
-        elements[i] = literal_zero(shape->elements[i], err);
-        ok = elements[i] != NULL && literal_mark_all_unspecified(elements[i], err);
-    }
-    struct literal *tuple = ok ? literal_tuple_take(shape, elements) : NULL;
-    for (int i = 0; i < shape->count && !ok; i++) {
-        literal_release(elements[i]);
-    }
-    free(elements);
-    return tuple;
-}
-
-/* The value of a contraction that is held in some order of dimensions. */
-static struct literal *find_twin(struct keeper *keeper, struct node *node,
-                                 const struct operands *operands, struct error *err)
-{
-    const struct key *known[4];
-    keeper->has_twin = false;
-    if (operands == NULL || node->operand_count > 4 ||
-        (node->instruction->opcode != OP_DOT && node->instruction->opcode != OP_CONVOLUTION &&
-         node->instruction->opcode != OP_CUSTOM_CALL)) {
-        return NULL;
-    }
-    for (int k = 0; k < node->operand_count; k++) {
-        known[k] = operand_contents(node, k);
-        if (node->operands[k]->node == NULL) {
-            return NULL;
-        }
-    }
-    struct interp_cache *cache = keeper->graph.cache;
-    keeper->has_twin = twin_find(node->instruction, operands->values, known,
-                                 keeper->graph.bf16_products, &keeper->twin);
-    struct literal *value = keeper->has_twin ? twin_value(cache, &keeper->twin) : NULL;
-    value = with_rest_take(value, node->shape, err);
-    if (value != NULL) {
-        const struct contents *contents =
-            cache_contents(cache, cache_find(cache, keeper->twin.key));
-        keeper_keep(keeper, node->made, value, contents->seconds);
-    }
-    return value;
-}
-
-struct literal *keeper_find(struct keeper *keeper, const struct instruction *instruction,
-                            const struct operands *operands, struct error *err)
-{
-    struct node *node = keeper->nodes[instruction->id];
-    keeper->has_twin = false;
-    if (node == NULL || !node->pure) {
-        return NULL;
-    }
-    settle(keeper, node);
-    struct literal *value = find_known(keeper, node);
-    return value != NULL ? value : find_twin(keeper, node, operands, err);
-}
-/* Takes hardly longer to compute than to hold: new memory for what nobody writes over costs as
- * much. Small values are held all the same. */
-static bool is_worth_holding(const struct node *node, const struct literal *value)
-{
-    enum { SMALL = 2 << 20 };
-    static const char *const moves[] = {
-        "broadcast",   "iota",    "transpose", "slice",  "pad",           "reverse",
-        "concatenate", "reshape", "bitcast",   "reduce", "dynamic_slice", "reduce_precision"};
-    bool is_cheap = node->kind == NODE_OP && node->flat;
-    for (size_t i = 0; i < sizeof moves / sizeof *moves && node->kind == NODE_OP; i++) {
-        is_cheap = is_cheap || strcmp(opcode_table[node->instruction->opcode].eval, moves[i]) == 0;
-    }
-    return !is_cheap || value->buffer == NULL || value->buffer->size <= SMALL;
-}
-
-static void keep(struct keeper *keeper, struct node *node, struct key resolved,
-                 const struct literal *value, double seconds)
-{
-    if (!shape_is_array(node->shape) || node->settled) {
-        return;
-    }
-    struct interp_cache *cache = keeper->graph.cache;
-    node->number = cache_keep(cache, resolved, value, seconds, is_worth_holding(node, value));
-    if (node->pure) {
-        cache_link(cache, node->key, node->number);
-    }
-    node->resolved = cache_contents(cache, node->number)->key;
-    node->settled = true;
-}
-
-void keeper_keep(struct keeper *keeper, const struct instruction *instruction,
-                 const struct literal *value, double seconds)
-{
-    struct node *node = keeper->nodes[instruction->id];
-    if (node == NULL) {
-        return;
-    }
-    settle(keeper, node);
-    if (!shape_is_tuple(node->shape)) {
-        keep(keeper, node, node->resolved, value, seconds);
-    }
-    for (int i = 0; i < node->part_count; i++) {
-        struct key key = node->resolved;
-        key_add(&key, (uint64_t)i);
-        keep(keeper, node->parts[i], key, literal_leaf(value, i), seconds);
-    }
-    if (keeper->has_twin && node->pure) {
-        int number = shape_is_tuple(node->shape) ? node->parts[0]->number : node->number;
-        twin_link(keeper->graph.cache, &keeper->twin, number);
-    }
 }
 
 /* --- the whole --- */
@@ -563,6 +308,7 @@ static struct literal *run(struct keeper *keeper, struct evaluation *evaluation,
                                 (int)keeper->argument_count, err);
         keeper->argument_count = 0; /* taken */
         evaluation->keeper = NULL;
+        keeper_finish_deferred(keeper);
         plans_destroy(evaluation->plans);
         evaluation->plans = plans;
         evaluation->module = module;

@@ -98,10 +98,41 @@ static struct literal *in_order(const struct literal *literal, const struct orde
                      literal->shape->dimensions);
 }
 
-/* Adds an operand: its dimensions and contents in order. known: the contents as it is, or NULL;
- * literal: may be NULL. */
-static bool add_operand(struct key *key, const struct shape *shape, const struct literal *literal,
-                        const struct order *order, const struct key *known)
+/* The contents of an array in order, found out once for contents that are known. known: as it is,
+ * or NULL; literal: may be NULL. False if they cannot be told. */
+static bool contents_in_order(struct interp_cache *cache, const struct shape *shape,
+                              const struct literal *literal, const struct order *order,
+                              const struct key *known, struct key *contents)
+{
+    struct key moved_key = key_begin(23);
+    if (known != NULL) {
+        key_add_key(&moved_key, *known);
+        for (int j = 0; j < order->rank; j++) {
+            key_add(&moved_key, (uint64_t)shape->dimensions[j]);
+            key_add(&moved_key, (uint64_t)order->dimensions[j]);
+        }
+        int number = cache_find(cache, moved_key);
+        if (number >= 0) {
+            *contents = cache_contents(cache, number)->key;
+            return true;
+        }
+    }
+    struct literal *moved = literal != NULL ? in_order(literal, order) : NULL;
+    if (moved == NULL) {
+        return false;
+    }
+    *contents = key_of_contents(moved);
+    if (known != NULL) {
+        cache_link(cache, moved_key, cache_know(cache, *contents));
+    }
+    literal_release(moved);
+    return true;
+}
+
+/* Adds an operand: its dimensions and contents in order. */
+static bool add_operand(struct interp_cache *cache, struct key *key, const struct shape *shape,
+                        const struct literal *literal, const struct order *order,
+                        const struct key *known)
 {
     if (!is_order(order, shape)) {
         return false;
@@ -114,12 +145,12 @@ static bool add_operand(struct key *key, const struct shape *shape, const struct
         key_add_key(key, *known);
         return true;
     }
-    struct literal *moved = literal != NULL ? in_order(literal, order) : NULL;
-    if (moved != NULL) {
-        key_add_key(key, key_of_contents(moved));
+    struct key contents;
+    if (!contents_in_order(cache, shape, literal, order, known, &contents)) {
+        return false;
     }
-    literal_release(moved);
-    return moved != NULL;
+    key_add_key(key, contents);
+    return true;
 }
 
 static void add_result(struct key *key, const struct shape *shape, const struct order *order)
@@ -185,8 +216,9 @@ static bool add_call(struct key *key, const struct instruction *instruction)
     return ok;
 }
 
-static bool convolution_twin(const struct instruction *instruction, struct literal *const *values,
-                             const struct key *const *known, bool bf16_products, struct twin *twin)
+static bool convolution_twin(struct interp_cache *cache, const struct instruction *instruction,
+                             struct literal *const *values, const struct key *const *known,
+                             bool bf16_products, struct twin *twin)
 {
     const struct dim_labels *labels = attr_dim_labels(instruction);
     const struct window window = attr_window(instruction);
@@ -237,7 +269,7 @@ static bool convolution_twin(const struct instruction *instruction, struct liter
                                     : like_result ? &output
                                                   : &plain;
         if ((k > 1 && !like_result && plain.rank > 1) ||
-            !add_operand(&key, shape, values != NULL ? values[k] : NULL, order, known[k])) {
+            !add_operand(cache, &key, shape, values != NULL ? values[k] : NULL, order, known[k])) {
             return false;
         }
         key_add(&key, (uint64_t)shape->type);
@@ -278,8 +310,9 @@ static bool side_order(const struct shape *shape, struct ints batch, struct ints
 }
 
 /* Either operand may come first: the one whose key is less does. */
-static bool dot_twin(const struct instruction *instruction, struct literal *const *values,
-                     const struct key *const *known, bool bf16_products, struct twin *twin)
+static bool dot_twin(struct interp_cache *cache, const struct instruction *instruction,
+                     struct literal *const *values, const struct key *const *known,
+                     bool bf16_products, struct twin *twin)
 {
     struct ints batches[] = {attr_ints(instruction, ATTR_LHS_BATCH_DIMS),
                              attr_ints(instruction, ATTR_RHS_BATCH_DIMS)};
@@ -292,7 +325,8 @@ static bool dot_twin(const struct instruction *instruction, struct literal *cons
         struct order order = {0};
         sides[k] = key_begin(21);
         if (!side_order(shape, batches[k], contracted[k], &order) ||
-            !add_operand(&sides[k], shape, values != NULL ? values[k] : NULL, &order, known[k])) {
+            !add_operand(cache, &sides[k], shape, values != NULL ? values[k] : NULL, &order,
+                         known[k])) {
             return false;
         }
         key_add(&sides[k], (uint64_t)shape->type);
@@ -325,8 +359,9 @@ static bool dot_twin(const struct instruction *instruction, struct literal *cons
     return true;
 }
 
-bool twin_find(const struct instruction *instruction, struct literal *const *values,
-               const struct key *const *known, bool bf16_products, struct twin *twin)
+bool twin_find(struct interp_cache *cache, const struct instruction *instruction,
+               struct literal *const *values, const struct key *const *known, bool bf16_products,
+               struct twin *twin)
 {
     const struct shape *shape = instruction->shape;
     *twin = (struct twin){.shape = shape_is_tuple(shape) && shape->count > 0 ? shape->elements[0]
@@ -336,10 +371,10 @@ bool twin_find(const struct instruction *instruction, struct literal *const *val
     case OP_CONVOLUTION:
     case OP_CUSTOM_CALL:
         found = instruction->operand_count >= 2 &&
-                convolution_twin(instruction, values, known, bf16_products, twin);
+                convolution_twin(cache, instruction, values, known, bf16_products, twin);
         break;
     case OP_DOT:
-        found = dot_twin(instruction, values, known, bf16_products, twin);
+        found = dot_twin(cache, instruction, values, known, bf16_products, twin);
         break;
     default:
         break;

@@ -229,9 +229,8 @@ static bool cancelled(struct evaluation *evaluation, struct error *err)
     return true;
 }
 
-/* An instruction or a cluster, with its span. */
-static struct literal *run_work(struct evaluation *evaluation, const struct step *step,
-                                struct operands *operands, struct error *err)
+struct literal *step_work(struct evaluation *evaluation, const struct step *step,
+                          struct operands *operands, struct error *err)
 {
     struct interp_span span;
     const bool told = span_wanted(evaluation);
@@ -250,27 +249,6 @@ static struct literal *run_work(struct evaluation *evaluation, const struct step
     value = poll_end(&poll, value, err);
     if (told) {
         span_end(evaluation, &span);
-    }
-    return value;
-}
-
-/* The same where values are kept (cache.h): what is known by now is not evaluated. */
-static struct literal *run_kept(struct evaluation *evaluation, const struct step *step,
-                                struct operands *operands, struct error *err)
-{
-    struct literal *value = keeper_find(evaluation->keeper, step->instruction,
-                                        step->kind == STEP_CLUSTER ? NULL : operands, err);
-    if (value == NULL) {
-        int members = step->kind == STEP_CLUSTER ? cluster_size(step->cluster) : 0;
-        for (int i = 0; i < members; i++) {
-            keeper_count(evaluation->keeper, cluster_member(step->cluster, i));
-        }
-        keeper_count(evaluation->keeper, step->instruction);
-        double begin = keeper_now();
-        value = run_work(evaluation, step, operands, err);
-        if (value != NULL) {
-            keeper_keep(evaluation->keeper, step->instruction, value, keeper_now() - begin);
-        }
     }
     return value;
 }
@@ -296,7 +274,13 @@ static bool run_step(struct evaluation *evaluation, const struct step *step, str
 {
     struct literal **slots = frame->slots;
     struct literal *value = stand_in(evaluation, step, frame);
-    switch (value == NULL ? step->kind : STEP_REPLACED) {
+    struct keeper *keeper = evaluation->depth == 1 ? evaluation->keeper : NULL;
+    bool deferred = false;
+    enum step_kind kind = value == NULL ? step->kind : STEP_REPLACED;
+    if (keeper != NULL && kind == STEP_ELEMENT && slots[step->operands[0]] == NULL) {
+        kind = STEP_OP; /* the tuple is put off */
+    }
+    switch (kind) {
     case STEP_REPLACED:
         break;
     case STEP_PARAMETER:
@@ -319,9 +303,11 @@ static bool run_step(struct evaluation *evaluation, const struct step *step, str
         for (int k = 0; k < step->operand_count; k++) {
             operands.values[k] = slots[step->operands[k]];
         }
-        value = evaluation->keeper != NULL && evaluation->depth == 1
-                    ? run_kept(evaluation, step, &operands, err)
-                    : run_work(evaluation, step, &operands, err);
+        if (keeper == NULL) {
+            value = step_work(evaluation, step, &operands, err);
+        } else if (keeper_step(keeper, evaluation, step, &operands, slots, &value, err)) {
+            deferred = value == NULL;
+        }
         for (int r = 0; r < step->release_count; r++) {
             /* Its slot is empty now; what was not taken is released below. */
             int k = step->releases[r];
@@ -337,7 +323,7 @@ static bool run_step(struct evaluation *evaluation, const struct step *step, str
         value = with_noise(evaluation, step, value, err);
         slots[step->instruction->id] = value; /* a parameter's old value is gone */
     }
-    if (value == NULL) {
+    if (value == NULL && !deferred) {
         return false;
     }
     slots[step->instruction->id] = value;
@@ -351,6 +337,9 @@ static bool run_step(struct evaluation *evaluation, const struct step *step, str
         int slot = step->operands[step->releases[r]];
         literal_release(slots[slot]);
         slots[slot] = NULL;
+        if (keeper != NULL) {
+            keeper_release(keeper, slot);
+        }
     }
     if (step->unused) {
         literal_release(value);

@@ -91,7 +91,8 @@ struct interp_options {
      * bf16 first, as the matrix units of TPUs do. false = they count as they are. */
     bool bf16_products;
     /* Values of earlier evaluations, also of other modules; NULL = none. Used on one device,
-     * without noise, observer, stand-ins and literal fidelity; else it is left alone. */
+     * without noise, observer, stand-ins and literal fidelity; else it is left alone. Arguments
+     * given with it must not be written to as long as it lives. */
     struct interp_cache *cache;
 };
 
@@ -104,7 +105,9 @@ struct interp_cache_statistics {
     int64_t reused, evaluated; /* instructions, of the last evaluation */
     size_t bytes, peak_bytes;  /* of values held, now and at most */
 };
-/* At most `bytes` of values are held; what is cheap to compute again for its size goes first. */
+/* At most `bytes` of values are held; what is cheap to compute again for its size goes first. What
+ * is known of values that are not held takes at most an eighth of that (or 1 MiB) between
+ * evaluations. */
 struct interp_cache *interp_cache_create(size_t bytes);
 void interp_cache_destroy(struct interp_cache *cache); /* NULL is allowed */
 struct interp_cache_statistics interp_cache_statistics(const struct interp_cache *cache);

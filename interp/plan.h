@@ -95,6 +95,10 @@ void plan_find_live(const struct computation *computation, bool *live);
 /* One instruction as a step of its own whose operands live on; for steps outside plans. */
 void step_init(struct step *step, const struct instruction *instruction, bool with_noise);
 
+/* The value of an op or a cluster, with its span, owned by the caller; NULL with *err: eval.c. */
+struct literal *step_work(struct evaluation *evaluation, const struct step *step,
+                          struct operands *operands, struct error *err);
+
 struct frame *frame_take(struct plan *plan);
 /* All slots must be NULL. */
 void frame_give(struct plan *plan, struct frame *frame);

@@ -300,6 +300,156 @@ START_TEST(test_memory_is_bounded)
 }
 END_TEST
 
+/* Other dimensions for the same elements in the same order. */
+START_TEST(test_dimensions_in_other_groups)
+{
+#define GROUPS(body)                                                                   \
+    "HloModule m\nsum { x = f32[] parameter(0) y = f32[] parameter(1) ROOT z = f32[] " \
+    "add(x, y) }\nENTRY e { a = f32[2,3,4] parameter(0) b = f32[3] parameter(1)\n"     \
+    "z = f32[] constant(0) " body " }"
+    static const struct walk_step steps[] = {
+        {GROUPS("ROOT r = f32[4] reduce(a, z), dimensions={0,1}, to_apply=sum"), 1},
+        {GROUPS("c = f32[6,1,4] reshape(a) ROOT r = f32[1,4] reduce(c, z), dimensions={0}, "
+                "to_apply=sum"),
+         0},
+        {GROUPS("ROOT r = f32[3] reduce(a, z), dimensions={0,2}, to_apply=sum"), 1},
+        {GROUPS("c = f32[2,3,2,2] reshape(a) ROOT r = f32[3] reduce(c, z), dimensions={0,2,3}, "
+                "to_apply=sum"),
+         0},
+        {GROUPS("c = f32[3,2,4] reshape(a) ROOT r = f32[2] reduce(c, z), dimensions={0,2}, "
+                "to_apply=sum"),
+         1},
+        {GROUPS("ROOT t = f32[4,2,3] transpose(a), dimensions={2,0,1}"), 1},
+        {GROUPS("c = f32[6,4] reshape(a) ROOT t = f32[4,6] transpose(c), dimensions={1,0}"), 0},
+        {GROUPS("ROOT t = f32[4,2,3]{0,2,1} bitcast(a)"), 0},
+        {GROUPS("c = f32[2,3,4]{1,0,2} copy(a) ROOT t = f32[4,6] bitcast(c)"), 0},
+        {GROUPS("ROOT t = f32[4,3,2] transpose(a), dimensions={2,1,0}"), 1},
+        {GROUPS("ROOT t = f32[4,3,2]{0,1,2} bitcast(a)"), 0},
+        {GROUPS("ROOT t = f32[2,4,3,2] broadcast(b), dimensions={2}"), 1},
+        {GROUPS("c = f32[1,3] reshape(b) ROOT t = f32[8,3,1,2] broadcast(c), dimensions={2,1}"), 0},
+        {GROUPS("ROOT t = f32[4,3,4] broadcast(b), dimensions={1}"), 1},
+    };
+    check_walk(
+        steps, (int)(sizeof steps / sizeof *steps),
+        "f32[2,3,4] {{{1,2,3,4},{5,6,7,8},{9,0,-1,-2}},{{0.5,0.25,3,1},{8,7,6,5},{0,0,1,9}}}",
+        "f32[3] {1,2,3}");
+}
+END_TEST
+
+/* Large values that cost little are known, not held: what depends on them is found without them,
+ * and they are evaluated when somebody reads their elements. */
+START_TEST(test_known_values_are_put_off)
+{
+#define LARGE(operand, root)                                                                \
+    "HloModule m\nsum { x = f32[] parameter(0) y = f32[] parameter(1) ROOT z = f32[] "      \
+    "add(x, y) }\nmost { x = f32[] parameter(0) y = f32[] parameter(1) ROOT z = f32[] "     \
+    "maximum(x, y) }\nENTRY e { a = f32[1000,1000] parameter(0) zero = f32[] constant(0)\n" \
+    "b = f32[1000,1000] reverse(a), dimensions={0}\n"                                       \
+    "c = f32[1000,1000] reverse(b), dimensions={0}\n"                                       \
+    "d = f32[1000,1000] multiply(" operand ", " operand ") f = f32[1000000] reshape(d)\n"   \
+    "g = f32[1000000] reverse(f), dimensions={0}\n"                                         \
+    "r = f32[] reduce(g, zero), dimensions={0}, to_apply=sum\n"                             \
+    "q = f32[] reduce(g, zero), dimensions={0}, to_apply=most\nROOT t = f32[] " root " }"
+    static const struct walk_step steps[] = {
+        {LARGE("a", "negate(r)"), 4},
+        {LARGE("c", "negate(r)"), 2}, /* b and c; all else by the contents of c */
+        {LARGE("c", "negate(q)"), 6}, /* g is read, and all that it comes from; q, its negative */
+        {LARGE("c", "subtract(q, r)"), 1},
+    };
+    size_t before = literal_memory_in_use();
+    struct interp_cache *cache = interp_cache_create(BYTES);
+    struct error err = {0};
+    int64_t sizes[] = {1000, 1000};
+    struct literal *argument = literal_create(shape_array(TYPE_F32, 2, sizes), &err);
+    for (int64_t i = 0; i < literal_elements(argument); i++) {
+        literal_set_double(argument, i, (double)(i % 1013) - 500);
+    }
+    for (int i = 0; i < (int)(sizeof steps / sizeof *steps); i++) {
+        ck_assert_int_eq(step(cache, steps[i].text, &argument, 1), steps[i].evaluated);
+    }
+    literal_release(argument);
+    interp_cache_destroy(cache);
+    ck_assert_uint_eq(literal_memory_in_use(), before);
+}
+END_TEST
+
+/* What was evaluated without a limit is not given to who asks for one. */
+START_TEST(test_limits_of_loops_hold)
+{
+    struct module *module = read_module(LOOP("multiply(v, v)", "9"));
+    struct interp_cache *cache = interp_cache_create(BYTES);
+    struct literal *arguments[] = {read_literal(A), read_literal(B)};
+    static const int64_t limits[] = {0, 5, 9, 0, 8};
+    for (int i = 0; i < 5; i++) {
+        struct interp_options options = {.cache = cache, .max_loop_iterations = limits[i]};
+        struct error err = {0};
+        struct literal *result = interp_evaluate(module, arguments, 2, &options, &err);
+        ck_assert_msg((result != NULL) == (limits[i] == 0 || limits[i] >= 9), "limit %d",
+                      (int)limits[i]);
+        literal_release(result);
+    }
+    literal_release(arguments[0]);
+    literal_release(arguments[1]);
+    interp_cache_destroy(cache);
+    module_destroy(module);
+}
+END_TEST
+
+/* One cache serves both: products of f32 operands as they are, and of those rounded to bf16. */
+START_TEST(test_options_have_values_of_their_own)
+{
+    struct module *module = read_module(DOT("f32[2,2]", "at", "b", "0", "0"));
+    struct interp_cache *cache = interp_cache_create(BYTES);
+    struct literal *arguments[] = {read_literal("f32[2,3] {{1.001,2,3},{4,5.003,6}}"),
+                                   read_literal("f32[3,2] {{1,-1.002},{0.5,2},{3,0.25}}")};
+    for (int i = 0; i < 8; i++) {
+        struct interp_options options = {.bf16_products = i % 2 == 1,
+                                         .fidelity =
+                                             i % 4 == 2 ? FIDELITY_LITERAL : FIDELITY_EXACT};
+        struct error err = {0};
+        struct literal *want = interp_evaluate(module, arguments, 2, &options, &err);
+        options.cache = cache;
+        struct literal *got = interp_evaluate(module, arguments, 2, &options, &err);
+        ck_assert_msg(got != NULL && want != NULL, "%s", err.message);
+        check_same(got, want, "bf16_products");
+        literal_release(got);
+        literal_release(want);
+    }
+    literal_release(arguments[0]);
+    literal_release(arguments[1]);
+    interp_cache_destroy(cache);
+    module_destroy(module);
+}
+END_TEST
+
+/* What is known takes room as well: all is forgotten when that has come to be too much. */
+START_TEST(test_records_are_bounded)
+{
+    static const size_t rooms[] = {1 << 20, (size_t)1 << 30};
+    for (int r = 0; r < 2; r++) {
+        struct interp_cache *cache = interp_cache_create(rooms[r]);
+        struct literal *arguments[] = {read_literal("f32[] 2"), read_literal("f32[] 3")};
+        for (int i = 0; i <= 20; i++) {
+            struct text text;
+            text_init(&text);
+            text_append(&text, "HloModule m\nENTRY e { v0 = f32[] parameter(0) b = f32[] "
+                               "parameter(1)\n");
+            for (int j = 1; j <= 500; j++) {
+                text_printf(&text, "k%d = f32[] constant(%d) v%d = f32[] add(v%d, k%d)\n", j,
+                            i % 20 * 500 + j, j, j - 1, j);
+            }
+            text_append(&text, "ROOT n = f32[] negate(v500) }");
+            int64_t evaluated = step(cache, text.data, arguments, 2);
+            ck_assert_int_eq(evaluated, i == 20 && r == 1 ? 0 : 501);
+            text_finish(&text);
+        }
+        literal_release(arguments[0]);
+        literal_release(arguments[1]);
+        interp_cache_destroy(cache);
+    }
+}
+END_TEST
+
 static bool stop_later(void *context)
 {
     int *left = context;
@@ -388,11 +538,17 @@ static void print_line(struct text *text, const struct line *lines, int i)
     case 2:
         text_printf(text, "v%d = %s %s(v%d)\n", i, type, unary[line->variant], line->a);
         break;
-    case 3: /* there and back */
+    case 3: /* there and back, in one of three ways that are the same */
         text_printf(text,
-                    "t%d = f32[64,4,6] transpose(v%d), dimensions={2,0,1}\n"
-                    "w%d = f32[64,4,6] %s(t%d)\n"
-                    "v%d = %s transpose(w%d), dimensions={1,2,0}\n",
+                    line->b % 3 == 0   ? "t%d = f32[64,4,6] transpose(v%d), dimensions={2,0,1}\n"
+                                         "w%d = f32[64,4,6] %s(t%d)\n"
+                                         "v%d = %s transpose(w%d), dimensions={1,2,0}\n"
+                    : line->b % 3 == 1 ? "t%d = f32[64,4,6]{0,2,1} bitcast(v%d)\n"
+                                         "w%d = f32[64,4,6]{0,2,1} %s(t%d)\n"
+                                         "v%d = %s bitcast(w%d)\n"
+                                       : "t%d = f32[64,4,6]{0,2,1} bitcast(v%d)\n"
+                                         "w%d = f32[64,4,6] %s(t%d)\n"
+                                         "v%d = %s transpose(w%d), dimensions={1,2,0}\n",
                     i, line->a, i, unary[line->variant], i, i, type, i);
         break;
     case 4:
@@ -400,10 +556,20 @@ static void print_line(struct text *text, const struct line *lines, int i)
                     i, type, i);
         break;
     case 5:
-        text_printf(text,
-                    "r%d = f32[4,64] reduce(v%d, zero), dimensions={1}, to_apply=sum\n"
-                    "v%d = %s broadcast(r%d), dimensions={0,2}\n",
-                    i, line->a, i, type, i);
+        if (line->b % 2 == 0) {
+            text_printf(text,
+                        "r%d = f32[4,64] reduce(v%d, zero), dimensions={1}, to_apply=sum\n"
+                        "v%d = %s broadcast(r%d), dimensions={0,2}\n",
+                        i, line->a, i, type, i);
+        } else {
+            text_printf(text,
+                        "g%d = f32[2,2,3,1,2,64] reshape(v%d)\n"
+                        "r%d = f32[2,2,1,64] reduce(g%d, zero), dimensions={2,4}, to_apply=sum\n"
+                        "q%d = f32[4,2,32] reshape(r%d)\n"
+                        "b%d = f32[1,4,2,3,2,32] broadcast(q%d), dimensions={1,4,5}\n"
+                        "v%d = %s reshape(b%d)\n",
+                        i, line->a, i, i, i, i, i, i, i, type, i);
+        }
         break;
     case 6:
         text_printf(text, "v%d = %s fusion(v%d, v%d), kind=kLoop, calls=fused%d\n", i, type,
@@ -478,8 +644,9 @@ START_TEST(test_random_walks)
             literal_set_double(arguments[k], i, 8 * rng_uniform(&rng) - 4);
         }
     }
-    /* Every other seed with so little room that values come and go. */
-    struct interp_cache *cache = interp_cache_create(_i % 2 == 0 ? BYTES : 40000);
+    /* Every other seed with so little room that values come and go, or are only known. */
+    static const size_t rooms[] = {BYTES, 40000, BYTES, 10000};
+    struct interp_cache *cache = interp_cache_create(rooms[_i % 4]);
     int64_t evaluated = 0, reused = 0;
     for (int round = 0; round < 20; round++) {
         struct text text;
@@ -511,6 +678,11 @@ int main(void)
     tcase_add_test(tcase, test_effects_happen);
     tcase_add_test(tcase, test_marks_are_kept);
     tcase_add_test(tcase, test_memory_is_bounded);
+    tcase_add_test(tcase, test_dimensions_in_other_groups);
+    tcase_add_test(tcase, test_known_values_are_put_off);
+    tcase_add_test(tcase, test_limits_of_loops_hold);
+    tcase_add_test(tcase, test_options_have_values_of_their_own);
+    tcase_add_test(tcase, test_records_are_bounded);
     tcase_add_test(tcase, test_stopped_half_way);
     tcase_add_test(tcase, test_stand_ins);
     tcase_add_loop_test(tcase, test_random_walks, 0, 12);
