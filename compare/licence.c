@@ -178,6 +178,13 @@ static struct literal *evaluate_simplified(const struct module *module,
     return evaluate_rewritten(module, rewrite_algebra, arguments, argument_count, interp, err);
 }
 
+static struct literal *evaluate_converted(const struct module *module,
+                                          struct literal *const *arguments, int argument_count,
+                                          const struct interp_options *interp, struct error *err)
+{
+    return evaluate_rewritten(module, rewrite_conversions, arguments, argument_count, interp, err);
+}
+
 static bool allows_flush(const struct profile *profile)
 {
     return profile->flush_subnormals;
@@ -186,6 +193,11 @@ static bool allows_flush(const struct profile *profile)
 static bool allows_contract(const struct profile *profile)
 {
     return profile->contract;
+}
+
+static bool allows_excess(const struct profile *profile)
+{
+    return profile->excess_precision;
 }
 
 static bool allows_algebra(const struct profile *profile)
@@ -198,6 +210,7 @@ const struct licence licences[] = {
     {"flush to zero of every value", allows_flush, evaluate_flushed_everywhere},
     {"contraction of a·b + c", allows_contract, evaluate_contracted_first},
     {"contraction of c + a·b", allows_contract, evaluate_contracted_second},
+    {"excess precision", allows_excess, evaluate_converted},
     {"algebraic simplification", allows_algebra, evaluate_simplified},
 };
 const int licence_count = sizeof licences / sizeof *licences;

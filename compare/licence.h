@@ -5,6 +5,9 @@
  *           rounded, once for every value, since compares, min, max, sort keys, is-finite and
  *           sign take subnormals for zero too
  * contract  a·b ± c is rounded once
+ * excess    a float that is converted through other types of floats does not round on the way
+ *           (xla_allow_excess_precision, on by default; xla/hlo/transforms/simplifiers/
+ *           simplify_fp_conversions.cc)
  * algebra   rewrites of XLA's algebraic simplifier that hide or make overflow, NaN and roundings:
  *           (a/b)/c → a/(b·c), a/(b/c) → (a·c)/b, log(exp x) → x, log(x^y) → y·log x,
  *           a/√b → a·rsqrt b, a/rsqrt b → a·√b, a/exp b → a·exp(−b), x/c → x·(1/c)

@@ -23,7 +23,7 @@ static const struct {
     {PASS_REASSOCIATES, "reassociates", "2 + √n of the type of partial sums, sums of n terms",
      "the same; partial sums of reductions are in the type itself"},
     {PASS_ROUNDS, "rounds", "1 for each result, 2 for quotients and powers; algebra, contraction",
-     "the same"},
+     "the same; conversions to such types: 0"},
     {PASS_EXCESS, "excess precision", "0; reduce-precision: a step of what it keeps",
      "1 for each result, 2 for quotients and powers; sums as above"},
     {PASS_NARROWS, "narrows",

@@ -394,6 +394,9 @@ bool passes_walk(const struct pass_source *sources, int count, const struct pass
     for (int i = result->count; i < count; i++) {
         free(result->verdicts[i].message);
     }
+    if (!good) {
+        passes_result_finish(result);
+    }
     return good;
 }
 

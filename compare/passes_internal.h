@@ -101,7 +101,7 @@ struct pass_basis {
 /* Element bounds found once, by the name of a profile's licences. */
 struct pass_spread {
     struct pass_spread *next;
-    unsigned licences;
+    unsigned licences, round;
     struct bound *bounds; /* NULL: it could not be found */
     int count;
 };
@@ -138,6 +138,10 @@ bool pass_results_same(const struct literal *a, const struct literal *b);
 /* Each bound of `into` becomes the wider one of both. */
 void pass_bounds_widen(struct bound *into, const struct bound *from, int count,
                        const struct literal *results);
+/* Each element's bound becomes at least twice what it moved from `first` to `now`; where integers,
+ * NaN or Inf come and go it is open. */
+void pass_bounds_accept(struct bound *bounds, const struct literal *first,
+                        const struct literal *now, int count);
 /* `into` becomes the worse of both. */
 void pass_distance_worsen(struct pass_distance *into, const struct pass_distance *from);
 

@@ -2,12 +2,14 @@
  * and who is to blame. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "compare/passes_walk.h"
 #include "compare/tolerance.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/text.h"
 #include "hlo/literal.h"
+#include "hlo/module.h"
 
 enum { DEFAULT_SAMPLES = 4, JUDGING_TIMES = 16 };
 static const double culprit_seconds = 300;
@@ -163,12 +165,20 @@ static void find_culprits(struct walk *walk, const struct pass_case *one,
     walk_start_clock(walk, JUDGING_TIMES);
 }
 
-/* The step is the first that went wrong: keeps what shows it. */
+/* Is a leak or jump of this step what the walk found? The first jump is, or the first leak if there
+ * is none: a drift that left the tolerance does not hide a pass that is wrong. */
+static bool is_finding(const struct walk *walk, bool leak)
+{
+    int found = walk->result->finding.step;
+    return found < 0 || (!leak && walk->result->verdicts[found].is_leak);
+}
+
+/* Keeps what shows that the step went wrong, if it is what the walk found. */
 static void keep_finding(struct walk *walk, const struct pass_case *one,
                          const struct pass_judgement *judgement, bool leak)
 {
     struct pass_finding *finding = &walk->result->finding;
-    if (finding->step >= 0) {
+    if (!is_finding(walk, leak)) {
         return;
     }
     struct text picture;
@@ -185,6 +195,20 @@ static void keep_finding(struct walk *walk, const struct pass_case *one,
     }
 }
 
+/* A bitcast means what layouts say, which are the compiler's: one that is there before its passes
+ * means something else once it chose other layouts. */
+static bool has_bitcast(const struct module *module)
+{
+    for (int c = 0; c < module->count; c++) {
+        for (int i = 0; i < module->computations[c]->count; i++) {
+            if (module->computations[c]->instructions[i]->opcode == OP_BITCAST) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* Says whose fault it is: the pass's, or one of those since the last module that could be
  * evaluated. */
 static void blame(struct walk *walk, struct pass_verdict *verdict)
@@ -196,27 +220,59 @@ static void blame(struct walk *walk, struct pass_verdict *verdict)
         text_append(&text, "the drift from the first module leaves the tolerance here, without a "
                            "jump");
     } else if (walk->now.step > from + 1) {
-        text_printf(&text, "one of the passes %s … %s: modules %d … %d could not be evaluated",
-                    walk_step_name(walk, from + 1), walk_step_name(walk, walk->now.step), from + 1,
-                    walk->now.step - 1);
+        const char *next = walk_step_name(walk, from + 1);
+        text_printf(&text, "one of the passes %s … %s: what %s", next,
+                    walk_step_name(walk, walk->now.step), next);
+        if (walk->now.step > from + 2) {
+            text_printf(&text, " … %s", walk_step_name(walk, walk->now.step - 1));
+        }
+        text_append(&text, " left could not be evaluated");
     }
     if (text.size > 0) {
         walk_add_message(verdict, text.data);
     }
     text_finish(&text);
+    if (strstr(verdict->source->pass, "layout") != NULL && has_bitcast(walk->first.module)) {
+        walk_add_message(verdict, "the first module has bitcasts, which mean what layouts say: if "
+                                  "the compiler was not meant to begin there, the input is wrong");
+    }
 }
 
-/* The first step that changes bits drifts as far as it jumps: what was allowed then is no leak, and
- * none later. */
+static void make_accepted(struct pass_case *one, int count)
+{
+    if (one->accepted == NULL) {
+        one->accepted_count = count;
+        one->accepted = memory_zalloc((size_t)count * sizeof *one->accepted);
+    }
+}
+
+/* The first step that changes bits of an output drifts as far as it jumps: what was allowed then is
+ * no leak, and none later. */
 static void accept_first(struct pass_case *one, const struct pass_judgement *jump)
 {
-    if (one->accepted != NULL || jump->distance.bits ||
-        !pass_results_same(one->first, one->previous)) {
+    if (jump->distance.bits) {
         return;
     }
-    one->accepted_count = jump->bound_count;
-    one->accepted = memory_zalloc((size_t)jump->bound_count * sizeof *one->accepted);
-    pass_bounds_widen(one->accepted, jump->bounds, jump->bound_count, jump->reference);
+    for (int i = 0; i < jump->bound_count; i++) {
+        const struct literal *first = literal_leaf(one->first, i);
+        const struct literal *previous = literal_leaf(one->previous, i);
+        if (pass_results_same(first, previous) &&
+            !pass_results_same(previous, literal_leaf(one->now, i))) {
+            make_accepted(one, jump->bound_count);
+            pass_bounds_widen(&one->accepted[i], &jump->bounds[i], 1, first);
+        }
+    }
+}
+
+/* What was right by a licensed evaluation, or where products are exact, is outside the bounds: so
+ * far the drift may go from now on, and as far again. */
+static void accept_unbounded(struct pass_case *one, const struct pass_judgement *jump)
+{
+    if (jump->note[0] == '\0') {
+        return;
+    }
+    make_accepted(one, jump->bound_count);
+    pass_bounds_accept(one->accepted, one->first, one->now, jump->bound_count);
 }
 
 static void judge_case(struct walk *walk, struct pass_case *one, struct pass_verdict *verdict)
@@ -233,11 +289,12 @@ static void judge_case(struct walk *walk, struct pass_case *one, struct pass_ver
         verdict->outcome = OUTCOME_TIMEOUT;
         walk_say(verdict, "what the pass may change was not found out in time");
     } else if (!jump.agrees) {
+        keep_finding(walk, one, &jump, false);
         verdict->outcome = OUTCOME_MISMATCH;
         verdict->is_leak = false;
-        keep_finding(walk, one, &jump, false);
     } else {
         accept_first(one, &jump);
+        accept_unbounded(one, &jump);
         if (jump.note[0] != '\0') {
             walk_add_message(verdict, jump.note);
         }
@@ -264,7 +321,7 @@ void walk_judge_step(struct walk *walk, struct pass_verdict *verdict, const stru
     if (verdict->outcome == OUTCOME_PASS && conflict->size > 0) {
         verdict->outcome = OUTCOME_MISMATCH;
         walk_add_message(verdict, conflict->data);
-        if (walk->result->finding.step < 0) {
+        if (is_finding(walk, false)) {
             walk->result->finding.step = walk->now.step;
             walk->result->finding.seed = walk->cases[0].seed;
         }

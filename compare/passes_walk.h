@@ -16,7 +16,7 @@ struct pass_case {
     struct literal *previous; /* of the last one that was evaluated */
     struct literal *now;
     struct pass_spread *spreads; /* found on the first module */
-    struct bound *accepted;      /* what the first pass that changed bits was allowed, or NULL */
+    struct bound *accepted;      /* what passes that moved outputs first were allowed, or NULL */
     int accepted_count;
 };
 

@@ -446,7 +446,11 @@ double profile_ulps(const struct profile *profile, const struct instruction *ins
     if ((kinds & ROUNDING_FUNCTIONS) != 0) {
         ulps = function_ulps(profile, instruction, narrow, *terms) * profile->ulp_scale;
     }
-    if ((kinds & ROUNDING_RESULTS) != 0 || (narrow && (kinds & ROUNDING_NARROW) != 0) ||
+    /* That a conversion to a narrow type comes or goes is excess precision, no rounding more or
+     * less of its own; roundings before it may flip it. */
+    bool results =
+        (kinds & ROUNDING_RESULTS) != 0 && !(narrow && instruction->opcode == OP_CONVERT);
+    if (results || (narrow && (kinds & ROUNDING_NARROW) != 0) ||
         (instruction->opcode == OP_REDUCE_PRECISION && (kinds & ROUNDING_NARROW) != 0)) {
         ulps = fmax(ulps, result_ulps(instruction, type));
     }

@@ -188,6 +188,26 @@ bool rewrite_algebra(struct instruction *instruction, bool dry)
     }
 }
 
+static bool converts_to_float(const struct instruction *instruction)
+{
+    return instruction->opcode == OP_CONVERT && type_is_float(instruction->shape->type);
+}
+
+bool rewrite_conversions(struct instruction *convert, bool dry)
+{
+    if (!converts_to_float(convert) || !converts_to_float(convert->operands[0])) {
+        return false;
+    }
+    if (!dry) {
+        struct instruction *from = convert->operands[0];
+        while (converts_to_float(from)) {
+            from = from->operands[0];
+        }
+        become(convert, OP_CONVERT, 1, from, NULL);
+    }
+    return true;
+}
+
 static int rewrite_all(const struct module *module, rewrite_function *rewrite, bool dry)
 {
     int matches = 0;

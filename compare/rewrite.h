@@ -18,6 +18,10 @@ rewrite_function rewrite_contract_first, rewrite_contract_second;
 /* The algebra of licence.h. */
 rewrite_function rewrite_algebra;
 
+/* Conversions of floats through other floats go straight: A → B → C becomes A → C, as XLA's pass
+ * simplify-fp-conversions has it (xla_allow_excess_precision). */
+rewrite_function rewrite_conversions;
+
 /* A copy with every match rewritten; NULL with *err unset when nothing matches. */
 struct module *rewrite_copy(const struct module *module, rewrite_function *rewrite,
                             struct error *err);

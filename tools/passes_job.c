@@ -281,16 +281,24 @@ static bool find_arguments(struct walk *walk, struct error *err)
     return good;
 }
 
-/* What the compiler of a dump compiled for, as the name of its last module tells. */
+/* What the compiler of a dump compiled for, as the name of its last module tells, or else, for the
+ * dump may end before, passes and pipelines that only one has. */
 static const struct profile *profile_of_dump(const struct dump_module *module)
 {
     static const struct {
         const char *mark, *profile;
     } marks[] = {{"gpu_after_optimizations", "gpu"},
                  {"cpu_after_optimizations", "cpu"},
-                 {"after_codegen", "tpu"}};
-    for (int i = 0; i < module->step_count; i++) {
-        for (size_t k = 0; k < sizeof marks / sizeof *marks; k++) {
+                 {"after_codegen", "tpu"},
+                 {".X64_elimination.", "tpu"},
+                 {".Before_X64_rewriter.", "tpu"},
+                 {"_tpu-", "tpu"},
+                 {"_cudnn", "gpu"},
+                 {"_cublas", "gpu"},
+                 {".nvptx_", "gpu"},
+                 {"_gpu-", "gpu"}};
+    for (size_t k = 0; k < sizeof marks / sizeof *marks; k++) {
+        for (int i = 0; i < module->step_count; i++) {
             if (strstr(module->steps[i].file, marks[k].mark) != NULL) {
                 return profile_find(marks[k].profile);
             }

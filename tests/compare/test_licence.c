@@ -55,7 +55,7 @@ struct row {
 
 static const char flush[] = "flush to zero", every[] = "flush to zero of every value",
                   algebra[] = "algebraic simplification", first[] = "contraction of a·b + c",
-                  second[] = "contraction of c + a·b";
+                  second[] = "contraction of c + a·b", excess[] = "excess precision";
 
 static const struct row rows[] = {
     {flush, ENTRY(X "  ROOT r = f32[2] add(x, x)\n"), {"{1e-40, 2}"}, "{0, 4}"},
@@ -111,6 +111,22 @@ static const struct row rows[] = {
      {"{1.000244140625, 2}", "{1.000244140625, 3}", "{1.00048828125, 5}"},
      "{-5.9604644775390625e-8, -1}"},
     {first, ENTRY(XY "  ROOT r = f32[2] add(x, y)\n"), {"{1, 2}", "{3, 4}"}, NULL},
+    /* 1 + 2^-10 is 1 in bf16, and 1 + 2^-5 is 1 in f8e5m2. */
+    {excess,
+     ENTRY(X "  n = bf16[2] convert(x)\n  ROOT w = f32[2] convert(n)\n"),
+     {"{1.0009765625, 3}"},
+     "{1.0009765625, 3}"},
+    {excess,
+     ENTRY(X "  n = f8e5m2[2] convert(x)\n  w = f32[2] convert(n)\n"
+             "  ROOT h = f16[2] convert(w)\n"),
+     {"{1.03125, 3}"},
+     "{1.03125, 3}"},
+    /* One conversion stays, and so does one to integers. */
+    {excess, ENTRY(X "  ROOT n = bf16[2] convert(x)\n"), {"{1.0009765625, 3}"}, NULL},
+    {excess,
+     ENTRY(X "  i = s32[2] convert(x)\n  ROOT w = f32[2] convert(i)\n"),
+     {"{1.5, 3}"},
+     NULL},
 };
 
 START_TEST(test_evaluate)

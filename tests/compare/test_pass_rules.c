@@ -19,6 +19,16 @@ START_TEST(test_rule)
     const struct step forbidden[] = {
         {"", DIVIDED}, {"dce", MULTIPLIED("0.333333343")}, {NULL, NULL}};
     expect_walk(forbidden, NULL, ".!", NULL);
+    /* Nor is a result that goes through bf16, which the wrong module's own spread does not excuse.
+     */
+    const struct step narrowed[] = {
+        {"", DIVIDED},
+        {"algsimp", HEAD "ENTRY e {\n  x = f32[64] parameter(0)\n  c = f32[] constant(3)\n"
+                         "  b = f32[64] broadcast(c), dimensions={}\n"
+                         "  d = f32[64] divide(x, b)\n  n = bf16[64] convert(d)\n"
+                         "  ROOT r = f32[64] convert(n)\n}\n"},
+        {NULL, NULL}};
+    expect_walk(narrowed, NULL, ".!", NULL);
     /* A constant that is 1e-5 off is no rounding. */
     const struct step wrong[] = {{"", DIVIDED}, {"algsimp", MULTIPLIED("0.33333")}, {NULL, NULL}};
     expect_walk(wrong, NULL, ".!", NULL);
@@ -220,6 +230,60 @@ START_TEST(test_slow_leak)
 }
 END_TEST
 
+/* A jump is found although a leak came before it; the leak stays what its step is called. */
+START_TEST(test_leak_and_jump)
+{
+    const struct step steps[] = {{"", SCALED("3")},
+                                 {"algsimp", SCALED("3.00000024")},
+                                 {"algsimp", SCALED("3.00000048")},
+                                 {"cse", SCALED("3.00000048")},
+                                 {"algsimp", SCALED("4")},
+                                 {"algsimp", SCALED("5")},
+                                 {NULL, NULL}};
+    struct passes_options options = {.profile = profile_find("ieee")};
+    for (int seeds = 1; seeds <= 2; seeds++) {
+        options.seed_count = seeds;
+        struct passes_result result;
+        walk(steps, &options, &result);
+        ck_assert_msg(strcmp(verdicts(&result), ".~L.!!") == 0, "%s", verdicts(&result));
+        ck_assert_int_eq(result.finding.step, 4);
+        ck_assert_int_eq(result.finding.culprit_count, 1);
+        ck_assert_ptr_nonnull(strstr(result.finding.picture, "differ"));
+        passes_result_finish(&result);
+    }
+}
+END_TEST
+
+/* What the golden's spread does not know, a licensed evaluation does, and it is no drift later: a
+ * comparison that flips since a rounding to f8e5m2 is gone. Whoever is wrong afterwards is found.
+ */
+START_TEST(test_licensed)
+{
+/* 1.1 is 1 in f8e5m2. */
+#define THROUGH(from, limit)                                                                \
+    HEAD "ENTRY e {\n  x = f32[] parameter(0)\n  a = f32[64] broadcast(x), dimensions={}\n" \
+         "  c = f32[] constant(" limit ")\n  b = f32[64] broadcast(c), dimensions={}\n"     \
+         "  n = f8e5m2[64] convert(a)\n  w = f32[64] convert(n)\n"                          \
+         "  ROOT r = pred[64] compare(" from ", b), direction=GT\n}\n"
+    const struct step steps[] = {{"", THROUGH("w", "1.05")},
+                                 {"simplify-fp-conversions", THROUGH("a", "1.05")},
+                                 {"cse", THROUGH("a", "1.0625")},
+                                 {"cse", THROUGH("a", "1.2")},
+                                 {NULL, NULL}};
+    struct error err = {0};
+    size_t used;
+    struct literal *argument = literal_parse(shape_scalar(TYPE_F32), "1.1", 3, &used, &err);
+    struct passes_options options = {
+        .arguments = &argument, .argument_count = 1, .derived_samples = 1};
+    expect_walk(steps, &options, ".~.!", NULL);
+    struct passes_result result;
+    walk(steps, &options, &result);
+    ck_assert_ptr_nonnull(strstr(result.verdicts[1].message, "excess precision"));
+    passes_result_finish(&result);
+    literal_release(argument);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("pass_rules");
@@ -232,6 +296,8 @@ int main(void)
     tcase_add_test(cases, test_rules_table);
     tcase_add_test(cases, test_leak);
     tcase_add_test(cases, test_slow_leak);
+    tcase_add_test(cases, test_leak_and_jump);
+    tcase_add_test(cases, test_licensed);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

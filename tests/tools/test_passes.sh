@@ -111,6 +111,16 @@ check 'a file alone' 2 '\-\-backend must say' "$referee" passes same.hlo
 check 'options of a compile' 2 'need --backend' "$referee" passes hand --target h100
 check 'profile' 2 'no such profile' "$referee" passes hand --profile nobody
 
+# What it was compiled for, by the last module's name or, where the dump ends before it, by passes.
+for pair in after_codegen:tpu 0006.X64_elimination.after_dce.before_cse:tpu \
+    0006.simplification.after_dce.before_cudnn-norm-rewriter:gpu; do
+    rm -rf target && cp -r hand target
+    cp target/module_0007.hand.0005.* "target/module_0007.hand.${pair%:*}.txt"
+    check "the target of ${pair%:*}" 1 "\"profile\": \"${pair#*:}\"" \
+        "$referee" passes target --every --json -
+done
+check 'no target' 1 '"profile": ""' "$referee" passes hand --json -
+
 # --- reports ---
 check 'JSON' 1 '' "$referee" passes hand --json hand.json
 cat >read.py <<'END'
