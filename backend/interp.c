@@ -1,5 +1,6 @@
-/* The golden as a backend: interp:[?fidelity=exact|literal]. It runs in this process, since nothing
- * in it is foreign; the deadline is kept by asking it to stop. */
+/* The golden as a backend: interp:[?fidelity=exact|literal&seed=N&cache=N]. It runs in this
+ * process, since nothing in it is foreign; the deadline is kept by asking it to stop. With a cache,
+ * of so many MiB, runs of modules that have much in common take over each other's values. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 struct interp_state {
     enum fidelity fidelity;
     uint64_t seed;
+    struct interp_cache *cache; /* NULL: none */
 };
 
 struct deadline {
@@ -36,6 +38,7 @@ static bool deadline_passed(void *context)
 static bool interp_open(struct backend *backend, struct error *err)
 {
     struct interp_state state = {.fidelity = FIDELITY_EXACT};
+    unsigned long long mebibytes = 0;
     for (int i = 0; i < backend->parameter_count; i++) {
         const struct backend_parameter *parameter = &backend->parameters[i];
         char *end = parameter->value;
@@ -50,16 +53,23 @@ static bool interp_open(struct backend *backend, struct error *err)
                 return error_set(err, ERROR_INVALID_ARGUMENT, "seed=%s is not a number",
                                  parameter->value);
             }
+        } else if (strcmp(parameter->name, "cache") == 0 && *parameter->value) {
+            mebibytes = strtoull(parameter->value, &end, 10);
+            if (*end || mebibytes > INT32_MAX) {
+                return error_set(err, ERROR_INVALID_ARGUMENT, "cache=%s is not a number of MiB",
+                                 parameter->value);
+            }
         } else {
             return error_set(err, ERROR_INVALID_ARGUMENT,
-                             "interp: has no option %s=%s; there are fidelity=exact|literal and "
-                             "seed=NUMBER",
+                             "interp: has no option %s=%s; there are fidelity=exact|literal, "
+                             "seed=NUMBER and cache=MIB",
                              parameter->name, parameter->value);
         }
     }
     if (*backend->path) {
         return error_set(err, ERROR_INVALID_ARGUMENT, "interp: takes no path");
     }
+    state.cache = mebibytes > 0 ? interp_cache_create((size_t)mebibytes << 20) : NULL;
     backend->state = memory_alloc(sizeof(state));
     memcpy(backend->state, &state, sizeof(state));
     return true;
@@ -106,6 +116,7 @@ static void interp_run(struct backend *backend, const struct backend_job *job,
     struct deadline deadline = {now() + backend_timeout(backend)};
     struct interp_options options = {.fidelity = state->fidelity,
                                      .seed = state->seed,
+                                     .cache = state->cache,
                                      .context = &deadline,
                                      .cancelled = deadline_passed,
                                      .replica_count = job->replica_count,
@@ -141,6 +152,8 @@ static bool interp_describe(struct backend *backend, struct text *json, struct e
 
 static void interp_close(struct backend *backend)
 {
+    const struct interp_state *state = backend->state;
+    interp_cache_destroy(state->cache);
     free(backend->state);
 }
 

@@ -100,7 +100,8 @@ static bool mutant_open(struct backend *backend, struct error *err)
     }
     state.fails = (int)fails;
     state.runs = (int)runs;
-    state.inner = backend_open(inner != NULL ? inner : "interp:", &backend->options, err);
+    state.inner =
+        backend_open(inner != NULL ? inner : "interp:?cache=1024", &backend->options, err);
     if (state.inner == NULL) {
         return false;
     }

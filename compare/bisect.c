@@ -13,9 +13,13 @@
 
 enum { ITERATIONS_MOST = 1000, DEPTH_MOST = 32 };
 
+/* What is known of the cut at an instruction. */
+enum { UNKNOWN, GOOD, BAD };
+
 struct bisection {
     const struct bisect_options *options;
     struct bisect_result *result;
+    int leaf; /* of the last run that failed: the output that is furthest off, −1: none is */
 };
 
 static void say(const struct bisection *bisection, const char *format, const char *name)
@@ -31,28 +35,62 @@ static void say(const struct bisection *bisection, const char *format, const cha
 
 /* --- asking the backend --- */
 
-/* Runs the part; true when it fails as the whole did. A mismatch of any kind counts: NaN further up
- * may be wrong values further down. The picture goes to *picture if that is not NULL. */
+/* The output that is furthest off; −1: none is. */
+static int wrong_leaf(const struct differential_result *result)
+{
+    const struct comparison *comparison = &result->comparison;
+    int wrong = -1;
+    for (int i = 0; i < comparison->leaf_count; i++) {
+        const struct leaf_comparison *leaf = &comparison->leaves[i];
+        if ((leaf->shapes_differ || leaf->mismatches > 0) &&
+            (wrong < 0 || leaf->largest_part > comparison->leaves[wrong].largest_part)) {
+            wrong = i;
+        }
+    }
+    return wrong;
+}
+
+/* Does it fail as the whole did? A mismatch of any kind counts: NaN further up may be wrong values
+ * further down. */
+static bool fails_as_wanted(const struct differential_result *result,
+                            const struct failure_signature *wanted)
+{
+    struct failure_signature signature;
+    failure_signature_of(result, &signature);
+    bool same = signature.outcome == OUTCOME_MISMATCH ? wanted->outcome == OUTCOME_MISMATCH
+                                                      : failure_signature_equal(&signature, wanted);
+    failure_signature_finish(&signature);
+    return same;
+}
+
+/* Runs the part; true when it fails as the whole did. The picture goes to *picture if that is not
+ * NULL. */
 static bool fails(struct bisection *bisection, const struct specimen *part, char **picture)
 {
     struct differential_options options = bisection->options->differential;
     options.arguments = part->arguments;
     options.argument_count = part->argument_count;
-    struct differential_result result;
-    struct failure_signature signature;
-    bisection->result->runs++;
-    differential_run(part->module, bisection->options->backend, bisection->options->reference,
-                     &options, &result);
-    failure_signature_of(&result, &signature);
-    const struct failure_signature *wanted = &bisection->result->signature;
-    bool same = signature.outcome == OUTCOME_MISMATCH ? wanted->outcome == OUTCOME_MISMATCH
-                                                      : failure_signature_equal(&signature, wanted);
-    if (same && picture != NULL) {
-        free(*picture);
-        *picture = memory_strdup(result.picture);
+    const struct bisect_options *asked = bisection->options;
+    int runs = asked->runs > 1 ? asked->runs : 1;
+    bool same = false;
+    for (int i = 0; i < runs && !same; i++) {
+        if (asked->stopped != NULL && asked->stopped(asked->context)) {
+            break;
+        }
+        struct differential_result result;
+        bisection->result->runs++;
+        differential_run(part->module, bisection->options->backend, bisection->options->reference,
+                         &options, &result);
+        same = fails_as_wanted(&result, &bisection->result->signature);
+        if (same) {
+            bisection->leaf = wrong_leaf(&result);
+        }
+        if (same && picture != NULL) {
+            free(*picture);
+            *picture = memory_strdup(result.picture);
+        }
+        differential_result_finish(&result);
     }
-    failure_signature_finish(&signature);
-    differential_result_finish(&result);
     return same;
 }
 
@@ -99,27 +137,75 @@ static bool cut_fails(struct bisection *bisection, const struct specimen *specim
 
 /* --- accumulated --- */
 
-/* The instructions that `last` depends on and where the module can be cut, in order; `last` is the
- * last one. Returns how many. */
-static int find_ancestors(const struct computation *entry, const struct instruction *last,
-                          const struct instruction **list)
+/* Marks the instructions that `last` depends on, itself too; the marks of others go. */
+static void mark_ancestors(const struct computation *entry, const struct instruction *last,
+                           bool *marks)
 {
-    bool *needed = memory_zalloc((size_t)entry->count + 1);
-    needed[last->id] = true;
+    memset(marks, 0, (size_t)entry->count * sizeof *marks);
+    marks[last->id] = true;
     for (int i = last->id; i >= 0; i--) {
         const struct instruction *instruction = entry->instructions[i];
-        for (int k = 0; needed[i] && k < instruction->operand_count; k++) {
-            needed[instruction->operands[k]->id] = true;
+        for (int k = 0; marks[i] && k < instruction->operand_count; k++) {
+            marks[instruction->operands[k]->id] = true;
         }
     }
-    int count = 0;
-    for (int i = 0; i <= last->id; i++) {
-        if (needed[i] && (can_be_cut(entry->instructions[i]) || i == last->id)) {
-            list[count++] = entry->instructions[i];
+}
+
+/* A candidate such that about half of the candidates are among what it depends on. */
+static const struct instruction *middle_of(const struct computation *entry, const bool *candidates,
+                                           int count, bool *marks)
+{
+    const struct instruction *best = NULL;
+    int least = count + 1, seen = 0;
+    for (int i = 0; i < entry->count; i++) {
+        if (!candidates[i]) {
+            continue;
+        }
+        /* It cannot have more below it than stand before it. */
+        seen++;
+        if (2 * seen < count - least) {
+            continue;
+        }
+        mark_ancestors(entry, entry->instructions[i], marks);
+        int below = 0;
+        for (int k = 0; k <= i; k++) {
+            below += candidates[k] && marks[k];
+        }
+        int off = abs(2 * below - count);
+        if (off < least) {
+            least = off;
+            best = entry->instructions[i];
+        }
+        if (least <= 1) {
+            break;
         }
     }
-    free(needed);
-    return count;
+    return best;
+}
+
+/* An operand at which the cut fails too; NULL: none. Tuples and what cannot be a result are looked
+ * through; constants count, since they can be wrong in themselves. */
+static const struct instruction *bad_operand(struct bisection *bisection,
+                                             const struct specimen *specimen,
+                                             const struct instruction *instruction, char *known)
+{
+    for (int k = 0; k < instruction->operand_count; k++) {
+        const struct instruction *operand = instruction->operands[k];
+        if (!can_be_cut(operand) && operand->opcode != OP_CONSTANT) {
+            operand = bad_operand(bisection, specimen, operand, known);
+            if (operand != NULL) {
+                return operand;
+            }
+            continue;
+        }
+        if (known[operand->id] == UNKNOWN) {
+            known[operand->id] = cut_fails(bisection, specimen, operand) ? BAD : GOOD;
+        }
+        if (known[operand->id] == BAD) {
+            return operand;
+        }
+    }
+    return NULL;
 }
 
 /* An instruction at which the cut fails while those at its operands pass; `bad` is one where it
@@ -129,65 +215,55 @@ static const struct instruction *first_bad(struct bisection *bisection,
                                            const struct instruction *bad)
 {
     const struct computation *entry = specimen->module->entry;
-    const struct instruction **list = memory_alloc(((size_t)entry->count + 1) * sizeof *list);
-    enum { GOOD = 1, BAD = 2 };
+    size_t room = ((size_t)entry->count + 1) * sizeof(bool);
+    bool *candidates = memory_zalloc(room), *marks = memory_zalloc(room);
     char *known = memory_zalloc((size_t)entry->count + 1);
     known[bad->id] = BAD;
-    /* Halving finds it at once when all that depends on a wrong value is wrong. */
-    int count = find_ancestors(entry, bad, list), low = 0, high = count - 1;
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-        bool wrong = cut_fails(bisection, specimen, list[middle]);
-        known[list[middle]->id] = wrong ? BAD : GOOD;
-        if (wrong) {
-            high = middle;
-        } else {
-            low = middle + 1;
+    /* Halving of what the wrong one depends on finds it at once when all that depends on a wrong
+     * value is wrong: what is right has nothing wrong below it. */
+    int count = 0;
+    mark_ancestors(entry, bad, candidates);
+    for (int i = 0; i < entry->count; i++) {
+        candidates[i] &= i != bad->id && can_be_cut(entry->instructions[i]);
+        count += candidates[i];
+    }
+    while (count > 0) {
+        const struct instruction *middle = middle_of(entry, candidates, count, marks);
+        bool wrong = cut_fails(bisection, specimen, middle);
+        known[middle->id] = wrong ? BAD : GOOD;
+        bad = wrong ? middle : bad;
+        mark_ancestors(entry, middle, marks);
+        count = 0;
+        for (int i = 0; i < entry->count; i++) {
+            candidates[i] &= marks[i] == wrong && i != middle->id;
+            count += candidates[i];
         }
     }
     /* Where it is not so, there is still something before what was found. */
-    const struct instruction *found = list[high];
-    bool moved = true;
-    while (moved) {
-        moved = false;
-        count = find_ancestors(entry, found, list);
-        for (int i = count - 2; i >= 0 && !moved; i--) {
-            bool operand = false;
-            for (int k = 0; k < found->operand_count; k++) {
-                const struct instruction *through = found->operands[k];
-                while (!can_be_cut(through) && through->operand_count == 1) {
-                    through = through->operands[0];
-                }
-                operand |= through == list[i] || found->operands[k] == list[i];
-            }
-            if (!operand || known[list[i]->id] == GOOD) {
-                continue;
-            }
-            if (known[list[i]->id] == BAD || cut_fails(bisection, specimen, list[i])) {
-                known[list[i]->id] = BAD;
-                found = list[i];
-                moved = true;
-            } else {
-                known[list[i]->id] = GOOD;
-            }
-        }
+    for (const struct instruction *before = bad; before != NULL;) {
+        bad = before;
+        before = bad_operand(bisection, specimen, bad, known);
     }
-    free(list);
+    free(candidates);
+    free(marks);
     free(known);
-    return found;
+    return bad;
 }
 
-/* The output of the entry that fails: the root, or one of the elements of a tuple. */
+/* The output of the entry that fails, which was the last to be run: the element of a tuple that is
+ * furthest off, or the root if it is no tuple or wrong in itself. */
 static const struct instruction *bad_output(struct bisection *bisection,
                                             const struct specimen *specimen)
 {
     const struct instruction *root = specimen->module->entry->root;
-    for (int k = 0; root->opcode == OP_TUPLE && k < root->operand_count; k++) {
-        if (can_be_cut(root->operands[k]) && cut_fails(bisection, specimen, root->operands[k])) {
-            return root->operands[k];
-        }
+    if (root->opcode != OP_TUPLE || !flat(root->shape) || bisection->leaf < 0) {
+        return root;
     }
-    return root;
+    const struct instruction *output = root->operands[bisection->leaf % root->operand_count];
+    return (can_be_cut(output) || output->opcode == OP_CONSTANT) &&
+                   cut_fails(bisection, specimen, output)
+               ? output
+               : root;
 }
 
 /* --- isolated, and inside --- */
@@ -360,16 +436,21 @@ bool bisect_run(const struct specimen *specimen, const struct bisect_options *op
     struct differential_options whole = options->differential;
     whole.arguments = specimen->arguments;
     whole.argument_count = specimen->argument_count;
-    struct differential_result run;
-    result->runs++;
-    differential_run(specimen->module, options->backend, options->reference, &whole, &run);
-    failure_signature_of(&run, &result->signature);
-    bool ok = run.outcome != OUTCOME_UNSUPPORTED ||
-              error_set(err, ERROR_UNIMPLEMENTED, "%s", run.message);
-    differential_result_finish(&run);
-    if (ok && result->signature.outcome != OUTCOME_PASS &&
-        result->signature.outcome != OUTCOME_VACUOUS &&
-        result->signature.outcome != OUTCOME_INCONCLUSIVE) {
+    bool ok = true, found = false;
+    for (int i = 0; ok && !found && (i == 0 || i < options->runs); i++) {
+        struct differential_result run;
+        result->runs++;
+        differential_run(specimen->module, options->backend, options->reference, &whole, &run);
+        failure_signature_finish(&result->signature);
+        failure_signature_of(&run, &result->signature);
+        bisection.leaf = wrong_leaf(&run);
+        ok = run.outcome != OUTCOME_UNSUPPORTED ||
+             error_set(err, ERROR_UNIMPLEMENTED, "%s", run.message);
+        found = ok && run.outcome != OUTCOME_PASS && run.outcome != OUTCOME_VACUOUS &&
+                run.outcome != OUTCOME_INCONCLUSIVE;
+        differential_result_finish(&run);
+    }
+    if (found) {
         search(&bisection, specimen, -1, 0);
     }
     if (!ok) {

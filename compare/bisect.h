@@ -23,8 +23,11 @@ struct bisect_options {
     struct differential_options differential;
     /* Called as the search goes on; may be NULL. */
     void (*on_progress)(void *context, const char *what);
+    /* Asked between runs: stop now, with what is known? May be NULL. */
+    bool (*stopped)(void *context);
     void *context;
     int64_t iterations_most; /* of a loop that are tried; 0 = 1000 */
+    int runs;                /* of each part, until one fails: for what fails now and then; 0 = 1 */
 };
 
 struct bisect_result {

@@ -20,6 +20,7 @@ struct bisect_command {
     struct failing failing;
     struct string_list backends;
     const char *output, *json;
+    int64_t runs;
     bool quiet;
 };
 
@@ -141,7 +142,8 @@ static int run_command(struct bisect_command *command, const char *path)
         print_error(&err);
         return EXIT_USAGE;
     }
-    const char *second = command->backends.count > 1 ? command->backends.items[1] : "interp:";
+    const char *second =
+        command->backends.count > 1 ? command->backends.items[1] : "interp:?cache=1024";
     struct backend *backend =
         failing_open(&command->failing, command->backends.items[0], command->failing.timeout, &err);
     struct backend *reference =
@@ -151,7 +153,8 @@ static int run_command(struct bisect_command *command, const char *path)
                                      .reference = reference,
                                      .differential = command->failing.differential,
                                      .on_progress = show_progress,
-                                     .context = command};
+                                     .context = command,
+                                     .runs = (int)command->runs};
     bool ok = reference != NULL && bisect_run(&specimen, &options, &result, &err);
     if (isatty(STDERR_FILENO) && !command->quiet) {
         fprintf(stderr, "\r\033[K");
@@ -170,7 +173,7 @@ static int run_command(struct bisect_command *command, const char *path)
 
 int command_bisect(int argc, char **argv)
 {
-    struct bisect_command command = {.failing = {.seed = 1, .timeout = 60}};
+    struct bisect_command command = {.failing = {.seed = 1, .timeout = 60}, .runs = 1};
     struct string_list paths = {0};
     bool help = false;
     const struct option table[] = {
@@ -178,6 +181,8 @@ int command_bisect(int argc, char **argv)
          "what it fails on (default cpu:); a second one is held against instead of the golden"},
         {"output", 'o', OPTION_TEXT, &command.output, "FILE",
          "where the smallest part that fails goes (default NAME.part.hlo)"},
+        {"runs", 0, OPTION_INT, &command.runs, "N",
+         "run each part up to N times, for failures that come and go"},
         FAILING_OPTIONS(&command.failing),
         {"json", 0, OPTION_TEXT, &command.json, "FILE", "write a report as JSON (- = stdout)"},
         {"quiet", 'q', OPTION_FLAG, &command.quiet, NULL, "only write files"},
@@ -196,6 +201,8 @@ int command_bisect(int argc, char **argv)
         status = EXIT_AS_EXPECTED;
     } else if (paths.count != 1 || command.backends.count > 2) {
         fprintf(stderr, "usage: referee bisect MODULE [--backend URI [--backend URI]]\n");
+    } else if (command.runs < 1 || command.runs > 1000) {
+        fprintf(stderr, "referee: --runs takes 1 to 1000\n");
     } else if (failing_set(&command.failing)) {
         if (command.backends.count == 0) {
             string_list_add(&command.backends, "cpu:");

@@ -14,6 +14,7 @@
 #include "hlo/literal.h"
 #include "hlo/mlir/ir.h"
 #include "hlo/module.h"
+#include "hlo/mutate/mutate.h"
 #include "hlo/text/text_format.h"
 #include "interp/custom_call.h"
 #include "tools/commands.h"
@@ -219,6 +220,35 @@ static int show_file(const char *path)
     return status;
 }
 
+/* Where faults can be planted: class, computation, instruction, opcode; a line each. */
+static int show_faults(const char *path)
+{
+    struct error err = {0};
+    struct loaded_file file;
+    if (!module_load(path, &file, &err)) {
+        print_error(&err);
+        return EXIT_USAGE;
+    }
+    int status = EXIT_AS_EXPECTED;
+    for (int i = 0; i < file.count; i++) {
+        if (file.modules[i].error != NULL) {
+            print_error(file.modules[i].error);
+            status = EXIT_USAGE;
+            continue;
+        }
+        struct mutation_places places;
+        mutation_places(file.modules[i].module, NULL, &places);
+        for (int k = 0; k < places.count; k++) {
+            const struct instruction *instruction = places.list[k].instruction;
+            printf("%s %s %s %s\n", places.list[k].mutation->name, instruction->parent->name,
+                   instruction->name, opcode_text(instruction->opcode));
+        }
+        mutation_places_finish(&places);
+    }
+    loaded_file_finish(&file);
+    return status;
+}
+
 int command_show(int argc, char **argv)
 {
     static const struct {
@@ -244,7 +274,8 @@ int command_show(int argc, char **argv)
     if (help || words.count == 0) {
         fprintf(help ? stdout : stderr,
                 "usage: referee show "
-                "ops|mlir|types|backends|tolerances|passes|coverage|custom-calls|MODULE|LITERAL\n\n"
+                "ops|mlir|types|backends|tolerances|passes|coverage|custom-calls|MODULE|LITERAL\n"
+                "       referee show faults MODULE…\n\n"
                 "  ops         all opcodes: operands, shape rule, golden evaluator, attributes\n"
                 "  mlir        all ops of MLIR that are known: short form, what makes HLO of them\n"
                 "  types       all primitive types with their ranges\n"
@@ -255,10 +286,20 @@ int command_show(int argc, char **argv)
                 "(docs/coverage.md);\n"
                 "              --modules FOLDER keeps the modules\n"
                 "  custom-calls  the targets that are known or refused by name, in Markdown\n"
+                "  faults      where 'mutant:' backends can have a fault: class, computation, "
+                "instruction, opcode\n"
                 "  FILE        a module (short form, with counts) or a literal\n");
         return help ? EXIT_AS_EXPECTED : EXIT_USAGE;
     }
     int status = EXIT_AS_EXPECTED;
+    if (strcmp(words.items[0], "faults") == 0) {
+        for (size_t i = 1; i < words.count; i++) {
+            int one = show_faults(words.items[i]);
+            status = one > status ? one : status;
+        }
+        string_list_finish(&words);
+        return status;
+    }
     for (size_t i = 0; i < words.count; i++) {
         bool shown = false;
         for (size_t k = 0; k < sizeof topics / sizeof *topics; k++) {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compare/bisect.h"
 #include "compare/shrink.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
@@ -72,7 +73,7 @@ static bool open_backends(struct shrink_command *command, double timeout, struct
     for (size_t i = 0; ok && i < count; i++) {
         test->backends[i] = failing_open(&command->failing, command->backend, timeout, err);
         test->references[i] =
-            test->backends[i] != NULL ? backend_open("interp:", &reference, err) : NULL;
+            test->backends[i] != NULL ? backend_open("interp:?cache=1024", &reference, err) : NULL;
         ok = test->references[i] != NULL;
     }
     return ok;
@@ -196,6 +197,76 @@ static bool run_test(void *context, int thread, const struct specimen *specimen)
                                    : shrink_test_backend(&command->test, thread, specimen);
 }
 
+static bool is_over(void *context)
+{
+    const struct shrink_command *command = context;
+    return interrupted ||
+           (command->seconds > 0 && now_seconds() - command->start > command->seconds);
+}
+
+/* How the part fails, if it does so for the cause of the whole: what is wrong in one way (NaN)
+ * further down may be wrong in another (values) where it begins, but not a crash a wrong value. */
+static bool adopt_signature(struct shrink_command *command, const struct specimen *part)
+{
+    struct shrink_backend_test *test = &command->test;
+    struct differential_options options = test->differential;
+    options.arguments = part->arguments;
+    options.argument_count = part->argument_count;
+    struct differential_result result;
+    struct failure_signature signature;
+    differential_run(part->module, test->backends[0], test->references[0], &options, &result);
+    failure_signature_of(&result, &signature);
+    bool mismatch = signature.outcome == OUTCOME_MISMATCH;
+    bool same = mismatch ? test->signature.outcome == OUTCOME_MISMATCH
+                         : failure_signature_equal(&signature, &test->signature);
+    if (same) {
+        struct text text;
+        text_init(&text);
+        failure_signature_print(&signature, &text);
+        text_printf(&text, " on %s", command->backend);
+        free(command->note);
+        command->note = text_take(&text);
+        text_finish(&text);
+        failure_signature_finish(&test->signature);
+        test->signature = signature;
+    } else {
+        failure_signature_finish(&signature);
+    }
+    differential_result_finish(&result);
+    return same;
+}
+
+/* Begins with the part that bisection leaves, which takes few runs. Failures that come and go would
+ * lead it astray. */
+static void begin_with_part(struct shrink_command *command)
+{
+    const int64_t least = 10; /* instructions for which it is worth it */
+    if (command->script != NULL || command->runs > 1 ||
+        specimen_size(&command->specimen).instructions < least) {
+        return;
+    }
+    struct bisect_options options = {.backend = command->test.backends[0],
+                                     .reference = command->test.references[0],
+                                     .differential = command->test.differential,
+                                     .stopped = is_over,
+                                     .context = command};
+    struct bisect_result result;
+    struct error ignored = {0};
+    if (!bisect_run(&command->specimen, &options, &result, &ignored)) {
+        return;
+    }
+    struct specimen *part = &result.part;
+    if (part->module != NULL &&
+        specimen_size_less(specimen_size(part), specimen_size(&command->specimen)) &&
+        adopt_signature(command, part)) {
+        specimen_finish(&command->specimen);
+        command->specimen = *part;
+        *part = (struct specimen){0};
+        save_best(command, &command->specimen, "bisected");
+    }
+    bisect_result_finish(&result);
+}
+
 static int shrink_and_report(struct shrink_command *command)
 {
     struct shrink_options options = {.jobs = (int)command->jobs,
@@ -210,6 +281,11 @@ static int shrink_and_report(struct shrink_command *command)
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
     command->start = now_seconds();
+    begin_with_part(command);
+    if (options.seconds > 0) { /* what is left of it */
+        double left = options.seconds - (now_seconds() - command->start);
+        options.seconds = left > 1e-3 ? left : 1e-3;
+    }
     shrink_run(&command->specimen, &options, &statistics);
     struct specimen_size after = specimen_size(&command->specimen);
     if (!command->quiet && isatty(STDERR_FILENO)) {
@@ -224,8 +300,9 @@ static int shrink_and_report(struct shrink_command *command)
             "%lld instructions, %lld elements → %lld instructions, %lld elements in %.1f s, %lld "
             "candidates (%lld not valid)%s\nwritten to %s\n",
             (long long)before.instructions, (long long)before.elements,
-            (long long)after.instructions, (long long)after.elements, statistics.seconds,
-            (long long)statistics.candidates, (long long)statistics.invalid,
+            (long long)after.instructions, (long long)after.elements,
+            now_seconds() - command->start, (long long)statistics.candidates,
+            (long long)statistics.invalid,
             statistics.complete ? "" : "; stopped before nothing more helped",
             command->output_path);
     }

@@ -19,6 +19,7 @@ bool failing_set(struct failing *failing)
     static const char *const names[] = {"default", "derived", "xla", "bits"};
     struct differential_options *options = &failing->differential;
     options->abs_error_bound = options->rel_error_bound = 1e-3;
+    options->inputs.seed = (uint64_t)failing->seed; /* also of samples of roundings, as in run */
     for (int i = 0; failing->tolerance != NULL; i++) {
         if (i == (int)(sizeof names / sizeof *names)) {
             fprintf(stderr, "referee: --tolerance takes default, derived, xla or bits\n");

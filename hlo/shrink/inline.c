@@ -21,8 +21,12 @@ static struct instruction *copy_body(const struct computation *body, struct comp
         for (int k = 0; k < old->operand_count; k++) {
             operands[k] = made[old->operands[k]->id];
         }
-        made[i] = instruction_add(into, arena_printf(arena, "%s.in.%d", old->name, into->count),
-                                  old->opcode, old->shape, old->operand_count, operands);
+        /* It keeps its name if that is free: bugs, too, can be known by names. */
+        const char *name = computation_find(into, old->name) == NULL
+                               ? old->name
+                               : arena_printf(arena, "%s.in.%d", old->name, into->count);
+        made[i] =
+            instruction_add(into, name, old->opcode, old->shape, old->operand_count, operands);
         if (old->called_count > 0) {
             instruction_set_called(made[i], old->called_count, old->called);
         }

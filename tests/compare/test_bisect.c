@@ -53,6 +53,7 @@ static const struct {
     {"mutant:operands?instruction=fd", "fd", "fu fd", -1},
     {"mutant:function?instruction=rt", "rt", "br rt", -1},
     {"mutant:operands?instruction=z", "z", "w z", 4},
+    {"mutant:constant?instruction=half", "half", "w half", 4},
     {"mutant:crash?instruction=fd", "fd", "fu fd", -1},
     {"mutant:hang?instruction=r", "r", "r", -1},
 };
@@ -70,15 +71,17 @@ static struct specimen read_specimen(void)
     return specimen;
 }
 
-static void run(const char *uri, struct bisect_result *result)
+static void run(const char *uri, int runs, struct bisect_result *result)
 {
     struct specimen specimen = read_specimen();
     struct error err = {0};
     struct backend *backend = backend_open(uri, NULL, &err);
     ck_assert_msg(backend != NULL, "%s", err.message);
     struct backend *reference = backend_open("interp:", NULL, &err);
-    struct bisect_options options = {
-        .backend = backend, .reference = reference, .differential = {.tolerance = TOLERANCE_BITS}};
+    struct bisect_options options = {.backend = backend,
+                                     .reference = reference,
+                                     .differential = {.tolerance = TOLERANCE_BITS},
+                                     .runs = runs};
     ck_assert_msg(bisect_run(&specimen, &options, result, &err), "%s", err.message);
     backend_close(backend);
     backend_close(reference);
@@ -88,7 +91,7 @@ static void run(const char *uri, struct bisect_result *result)
 START_TEST(test_named)
 {
     struct bisect_result result;
-    run(cases[_i].uri, &result);
+    run(cases[_i].uri, 1, &result);
     struct text path;
     text_init(&path);
     for (int i = 0; i < result.level_count; i++) {
@@ -109,10 +112,50 @@ END_TEST
 START_TEST(test_nothing_to_find)
 {
     struct bisect_result result;
-    run("mutant:operands?instruction=nothing", &result);
+    run("mutant:operands?instruction=nothing", 1, &result);
     ck_assert_int_eq(result.level_count, 0);
     ck_assert_int_eq(result.signature.outcome, OUTCOME_PASS);
     bisect_result_finish(&result);
+}
+END_TEST
+
+/* Shows in 3 of 10 runs: found when each part is run often enough. */
+START_TEST(test_flaky_named)
+{
+    struct bisect_result result;
+    run("mutant:operands?instruction=fd&fails=3&runs=10", 10, &result);
+    ck_assert_int_eq(result.level_count, 2);
+    ck_assert_str_eq(result.levels[1].instruction, "fd");
+    ck_assert(result.levels[1].isolated);
+    bisect_result_finish(&result);
+}
+END_TEST
+
+static bool at_once(void *context)
+{
+    (void)context;
+    return true;
+}
+
+/* Stopped before anything was cut, the whole is still known to fail. */
+START_TEST(test_stopped)
+{
+    struct specimen specimen = read_specimen();
+    struct error err = {0};
+    struct backend *backend = backend_open("mutant:operands?instruction=sub", NULL, &err);
+    struct backend *reference = backend_open("interp:", NULL, &err);
+    struct bisect_options options = {.backend = backend,
+                                     .reference = reference,
+                                     .differential = {.tolerance = TOLERANCE_BITS},
+                                     .stopped = at_once};
+    struct bisect_result result;
+    ck_assert(bisect_run(&specimen, &options, &result, &err));
+    ck_assert_int_eq(result.signature.outcome, OUTCOME_MISMATCH);
+    ck_assert_int_eq(result.runs, 1);
+    bisect_result_finish(&result);
+    backend_close(backend);
+    backend_close(reference);
+    specimen_finish(&specimen);
 }
 END_TEST
 
@@ -168,6 +211,8 @@ int main(void)
     tcase_add_loop_test(tests, test_refused, 0, sizeof refused / sizeof *refused);
     tcase_add_test(tests, test_nothing_to_find);
     tcase_add_test(tests, test_flaky);
+    tcase_add_test(tests, test_flaky_named);
+    tcase_add_test(tests, test_stopped);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -1,5 +1,6 @@
 /* A PJRT plugin that misbehaves on request: the create option behave=… says how. Its executables
  * give their arguments back: output i is argument i modulo their number; outputs=N says how many.
+ * crash_on_OPCODE and hang_on_OPCODE do so where a program has the opcode.
  * It hands out the arguments' bytes as they came. It compiles for topologies, too, and dumps
  * modules where the flag xla_dump_to says, named as XLA names them. */
 #define _GNU_SOURCE
@@ -52,6 +53,15 @@ static struct pjrt_error *fail(int code, const char *words)
 static bool is(const char *what)
 {
     return strcmp(behave, what) == 0;
+}
+
+/* Does `behave` say so of an opcode that the program has, as in crash_on_tanh? */
+static bool meets(const char *prefix, const struct pjrt_program *program)
+{
+    size_t length = strlen(prefix);
+    return strncmp(behave, prefix, length) == 0 &&
+           memmem(program->code, program->code_size, behave + length, strlen(behave + length)) !=
+               NULL;
 }
 
 static void crash(void)
@@ -409,10 +419,11 @@ static struct pjrt_error *compile(void *arguments)
     }
     misbehave();
     compile_count++;
-    if (is("crash_compile") || (is("crash_second") && compile_count == 2)) {
+    if (is("crash_compile") || (is("crash_second") && compile_count == 2) ||
+        meets("crash_on_", a->program)) {
         crash();
     }
-    if (is("hang_compile")) {
+    if (is("hang_compile") || meets("hang_on_", a->program)) {
         hang();
     }
     if (is("error_compile")) {
