@@ -8,27 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
-#include "hlo/base/text.h"
-
-static char *make_temporary(struct error *err)
-{
-    const char *base = getenv("TMPDIR");
-    struct text path;
-    text_init(&path);
-    text_printf(&path, "%s/referee-XXXXXX", base != NULL && *base != '\0' ? base : "/tmp");
-    char *folder = text_take(&path);
-    text_finish(&path);
-    if (mkdtemp(folder) == NULL) {
-        error_set(err, ERROR_NOT_FOUND, "%s: %s", folder, strerror(errno));
-        free(folder);
-        return NULL;
-    }
-    return folder;
-}
+#include "hlo/base/folder.h"
 
 /* Is a name of a folder that of a file in it? */
 static bool is_entry(const struct dirent *entry)
@@ -63,25 +46,13 @@ static char *make_named(const char *name, struct error *err)
     return folder;
 }
 
-static void empty_folder(const char *folder)
-{
-    DIR *directory = opendir(folder);
-    if (directory == NULL) {
-        return;
-    }
-    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
-        unlinkat(dirfd(directory), entry->d_name, 0);
-    }
-    closedir(directory);
-}
-
 bool dumper_open(const char *uri, const struct backend_options *options,
                  const struct dumper_options *dump, struct dumper *dumper, struct error *err)
 {
     const char *named = dump != NULL ? dump->folder : NULL;
     const char *passes = dump != NULL ? dump->passes : NULL;
     *dumper = (struct dumper){
-        .folder = named != NULL ? make_named(named, err) : make_temporary(err),
+        .folder = named != NULL ? make_named(named, err) : folder_make_temporary(err),
         .temporary = named == NULL,
     };
     if (dumper->folder == NULL) {
@@ -117,8 +88,7 @@ void dumper_close(struct dumper *dumper, bool keep)
 {
     backend_close(dumper->backend);
     if (dumper->folder != NULL && dumper->temporary && !keep) {
-        empty_folder(dumper->folder);
-        rmdir(dumper->folder);
+        folder_remove(dumper->folder);
     }
     free(dumper->folder);
     *dumper = (struct dumper){0};
@@ -128,7 +98,7 @@ void dumper_compile(struct dumper *dumper, const struct module *module, int repl
                     int partition_count, bool partition, struct run_result *result)
 {
     if (dumper->temporary) {
-        empty_folder(dumper->folder);
+        folder_empty(dumper->folder);
     }
     backend_compile(dumper->backend, module, replica_count, partition_count, partition, result);
 }

@@ -4,10 +4,10 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "backend/backend_impl.h"
 #include "hlo/base/arena.h"
+#include "hlo/base/clock.h"
 #include "hlo/base/error.h"
 #include "hlo/literal.h"
 #include "interp/interp.h"
@@ -22,17 +22,10 @@ struct deadline {
     double end;
 };
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static bool deadline_passed(void *context)
 {
     const struct deadline *deadline = context;
-    return now() > deadline->end;
+    return clock_seconds() > deadline->end;
 }
 
 static bool interp_open(struct backend *backend, struct error *err)
@@ -113,7 +106,7 @@ static void interp_run(struct backend *backend, const struct backend_job *job,
 {
     const struct interp_state *state = backend->state;
     struct error err = {0};
-    struct deadline deadline = {now() + backend_timeout(backend)};
+    struct deadline deadline = {clock_seconds() + backend_timeout(backend)};
     struct interp_options options = {.fidelity = state->fidelity,
                                      .seed = state->seed,
                                      .cache = state->cache,
@@ -126,13 +119,13 @@ static void interp_run(struct backend *backend, const struct backend_job *job,
             literal_release(result->outputs[d]);
             result->outputs[d] = NULL;
         }
-        double start = now();
+        double start = clock_seconds();
         if (!evaluate(job, &options, result->outputs, &err)) {
             result->outcome = outcome_of(&err);
             error_print(&err, message);
             return;
         }
-        double seconds = now() - start;
+        double seconds = clock_seconds() - start;
         if (i == 0 || seconds < result->run_seconds) {
             result->run_seconds = seconds;
         }

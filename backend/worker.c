@@ -14,10 +14,10 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "hlo/base/arena.h"
+#include "hlo/base/clock.h"
 #include "hlo/base/error.h"
 
 #define RING_SIZE 65536
@@ -46,13 +46,6 @@ struct worker {
     char ring[RING_SIZE];
     size_t written;
 };
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 /* --- packets --- */
 
@@ -494,7 +487,7 @@ static int take_packets(struct worker *worker, double *deadline, double timeout,
         }
         if (worker->stage == STAGE_START) {
             /* The worker is up and begins: that is when the clock starts. */
-            *deadline = now() + timeout;
+            *deadline = clock_seconds() + timeout;
         }
         worker->stage = (enum worker_stage)packet.value;
     }
@@ -527,13 +520,13 @@ bool worker_call(struct worker *worker, enum worker_request request,
     bool sent = worker_send(worker->socket, packet, file);
     close(file);
     file = -1;
-    double deadline = now() + timeout;
+    double deadline = clock_seconds() + timeout;
     int state = sent ? 0 : -1;
     while (state == 0) {
         struct pollfd files[] = {{.fd = worker->socket, .events = POLLIN},
                                  {.fd = worker->output, .events = POLLIN},
                                  {.fd = worker->process, .events = POLLIN}};
-        double left = deadline - now();
+        double left = deadline - clock_seconds();
         if (left <= 0) {
             end_timeout(worker, timeout, outcome, message);
             return false;

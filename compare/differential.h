@@ -12,13 +12,7 @@
 #include "compare/compare.h"
 #include "compare/inputs.h"
 #include "compare/profile.h"
-
-enum tolerance_kind {
-    TOLERANCE_DEFAULT, /* by type, by what was computed and how much was summed */
-    TOLERANCE_DERIVED, /* spread of the golden with every rounding moved (Monte Carlo arithmetic) */
-    TOLERANCE_XLA,     /* --abs_error_bound / --rel_error_bound, XLA's rule */
-    TOLERANCE_BITS,    /* bit-equal */
-};
+#include "compare/tolerance.h"
 
 struct differential_options {
     struct input_options inputs;

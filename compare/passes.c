@@ -4,11 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "compare/passes_walk.h"
 #include "compare/tolerance.h"
 #include "hlo/base/arena.h"
+#include "hlo/base/clock.h"
 #include "hlo/base/error.h"
 #include "hlo/base/text.h"
 #include "hlo/literal.h"
@@ -22,24 +22,17 @@ size_t walk_cache_bytes(const struct passes_options *options)
     return options->cache_bytes > 0 ? options->cache_bytes : (size_t)4 << 30;
 }
 
-double walk_seconds(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 bool walk_is_late(void *context)
 {
     const struct walk *walk = context;
-    return walk->deadline > 0 && walk_seconds() > walk->deadline;
+    return walk->deadline > 0 && clock_seconds() > walk->deadline;
 }
 
 /* `times` what one evaluation may take. */
 void walk_start_clock(struct walk *walk, int times)
 {
     double timeout = walk->options->timeout * times;
-    walk->deadline = timeout > 0 ? walk_seconds() + timeout : 0;
+    walk->deadline = timeout > 0 ? clock_seconds() + timeout : 0;
 }
 
 const char *walk_step_name(const struct walk *walk, int step)
@@ -138,13 +131,13 @@ static bool begin_case(struct walk *walk, struct pass_case *one, struct error *e
             return false;
         }
         walk->interp.seed = one->seed;
-        double start = walk_seconds();
+        double start = clock_seconds();
         literal_release(one->first);
         one->first = pass_form_evaluate(&walk->first.form, one->arrays, &walk->interp, NULL, err);
         if (one->first == NULL) {
             return false;
         }
-        walk->result->first_seconds = walk_seconds() - start;
+        walk->result->first_seconds = clock_seconds() - start;
         walk->result->seconds += walk->result->first_seconds;
         const char *why = "";
         if (given ||
@@ -231,7 +224,7 @@ void walk_add_message(struct pass_verdict *verdict, const char *text)
 static bool evaluate_cases(struct walk *walk, struct pass_verdict *verdict, struct text *conflict,
                            struct error *err)
 {
-    double start = walk_seconds();
+    double start = clock_seconds();
     bool good = true;
     for (int i = 0; i < walk->case_count && good; i++) {
         struct pass_case *one = &walk->cases[i];
@@ -242,7 +235,7 @@ static bool evaluate_cases(struct walk *walk, struct pass_verdict *verdict, stru
         verdict->evaluated += good ? statistics.evaluated : 0;
         verdict->reused += good ? statistics.reused : 0;
     }
-    verdict->seconds = walk_seconds() - start;
+    verdict->seconds = clock_seconds() - start;
     walk->result->seconds += verdict->seconds;
     for (int i = 0; i < walk->case_count && !good; i++) {
         literal_release(walk->cases[i].now);

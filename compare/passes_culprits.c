@@ -10,10 +10,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "compare/passes_internal.h"
 #include "hlo/base/arena.h"
+#include "hlo/base/clock.h"
 #include "hlo/base/error.h"
 #include "hlo/base/map.h"
 #include "hlo/floats.h"
@@ -442,18 +442,11 @@ static void restore(struct suspect *suspect)
     }
 }
 
-static double now_seconds(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static bool is_exhausted(const struct search *search)
 {
     double limit = search->options->seconds;
     return search->evaluations >= EVALUATIONS_MOST ||
-           (limit > 0 && now_seconds() - search->start > limit);
+           (limit > 0 && clock_seconds() - search->start > limit);
 }
 
 /* Do the suspects that are chosen restore the results? */
@@ -626,7 +619,7 @@ void pass_culprits_find(const struct pass_form *old, const struct pass_form *now
     struct arena arena;
     arena_init(&arena);
     struct search search = {
-        .form = now, .module = module, .options = options, .start = now_seconds()};
+        .form = now, .module = module, .options = options, .start = clock_seconds()};
     side_make(old->module, options->bytes, &arena, &search.old);
     side_make(module, options->bytes, &arena, &search.now);
     search.pairs = arena_array(&arena, (size_t)search.now.count, sizeof(struct instruction *));

@@ -51,7 +51,6 @@ struct walk {
 /* --- passes.c --- */
 
 size_t walk_cache_bytes(const struct passes_options *options);
-double walk_seconds(void);
 /* The clock of one evaluation, or `times` as much for several; without a time limit it never ends.
  */
 void walk_start_clock(struct walk *walk, int times);

@@ -5,22 +5,15 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "compare/golden_values.h"
 #include "hlo/base/arena.h"
+#include "hlo/base/clock.h"
 #include "hlo/base/error.h"
 #include "hlo/base/text.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
 #include "hlo/verify.h"
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 /* --- one candidate --- */
 
@@ -36,7 +29,7 @@ struct shrinking {
 static bool over(const struct shrinking *shrinking)
 {
     const struct shrink_options *options = shrinking->options;
-    return (options->seconds > 0 && now() - shrinking->start > options->seconds) ||
+    return (options->seconds > 0 && clock_seconds() - shrinking->start > options->seconds) ||
            (options->stopped != NULL && options->stopped(options->context));
 }
 
@@ -221,7 +214,7 @@ void shrink_run(struct specimen *specimen, const struct shrink_options *options,
 {
     *statistics = (struct shrink_statistics){0};
     struct shrinking shrinking = {
-        .best = specimen, .options = options, .statistics = statistics, .start = now()};
+        .best = specimen, .options = options, .statistics = statistics, .start = clock_seconds()};
     bool changed = true;
     while (changed && !over(&shrinking)) {
         changed = false;
@@ -233,7 +226,7 @@ void shrink_run(struct specimen *specimen, const struct shrink_options *options,
         golden_values_finish(&shrinking.values);
     }
     statistics->complete = !changed;
-    statistics->seconds = now() - shrinking.start;
+    statistics->seconds = clock_seconds() - shrinking.start;
 }
 
 /* --- signatures --- */

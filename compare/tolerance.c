@@ -11,6 +11,24 @@
 #include "hlo/literal.h"
 #include "hlo/module.h"
 
+static const char *const kind_names[] = {"default", "derived", "xla", "bits"};
+
+const char *tolerance_kind_text(enum tolerance_kind kind)
+{
+    return kind_names[kind];
+}
+
+bool tolerance_kind_find(const char *name, enum tolerance_kind *kind)
+{
+    for (size_t i = 0; i < sizeof kind_names / sizeof *kind_names; i++) {
+        if (strcmp(kind_names[i], name) == 0) {
+            *kind = (enum tolerance_kind)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* --- roundings of every instruction --- */
 
 /* Products that feed an addition or subtraction may lose their rounding. */

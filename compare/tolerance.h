@@ -10,6 +10,17 @@ struct error;
 struct interp_options;
 struct module;
 
+enum tolerance_kind {
+    TOLERANCE_DEFAULT, /* by type, by what was computed and how much was summed */
+    TOLERANCE_DERIVED, /* spread of the golden with every rounding moved (Monte Carlo arithmetic) */
+    TOLERANCE_XLA,     /* --abs_error_bound / --rel_error_bound, XLA's rule */
+    TOLERANCE_BITS,    /* bit-equal */
+};
+/* "default", "derived", "xla", "bits"; and the other way round, false if there is none of that
+ * name. */
+const char *tolerance_kind_text(enum tolerance_kind kind);
+bool tolerance_kind_find(const char *name, enum tolerance_kind *kind);
+
 /* What each instruction may be off by under a profile; values[computation][instruction]. */
 struct rounding {
     double ulps;   /* of its rounding type */

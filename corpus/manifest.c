@@ -229,12 +229,9 @@ static bool set_seeds(struct reader *reader, yaml_node_t *value, void *target)
 
 static bool set_tolerance(struct reader *reader, yaml_node_t *value, void *target)
 {
-    static const char *const names[] = {"default", "derived", "xla", "bits"};
-    for (int i = 0; value->type == YAML_SCALAR_NODE && i < 4; i++) {
-        if (strcmp(names[i], scalar(value)) == 0) {
-            ((struct test_case *)target)->tolerance = (enum tolerance_kind)i;
-            return true;
-        }
+    struct test_case *test = target;
+    if (value->type == YAML_SCALAR_NODE && tolerance_kind_find(scalar(value), &test->tolerance)) {
+        return true;
     }
     return fail(reader, value, "expected default, derived, xla or bits");
 }

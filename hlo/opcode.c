@@ -64,3 +64,18 @@ bool opcode_requires(enum opcode opcode, int attr_key)
     pthread_once(&once, build);
     return requires[opcode][attr_key];
 }
+
+bool opcode_transfers(enum opcode opcode)
+{
+    switch (opcode) {
+    case OP_SEND:
+    case OP_SEND_DONE:
+    case OP_RECV:
+    case OP_RECV_DONE:
+    case OP_INFEED:
+    case OP_OUTFEED:
+        return true;
+    default:
+        return false;
+    }
+}

@@ -31,4 +31,8 @@ enum opcode opcode_from_text(const char *text, size_t size);
 bool opcode_takes(enum opcode opcode, int attr_key);
 bool opcode_requires(enum opcode opcode, int attr_key);
 
+/* Moves data to or from the host or another device, without giving it on: its place in the program
+ * counts, whoever uses its value. */
+bool opcode_transfers(enum opcode opcode);
+
 #endif

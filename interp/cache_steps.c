@@ -2,17 +2,10 @@
  * are read. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "interp/cache_keeper.h"
+#include "hlo/base/clock.h"
 #include "interp/plan.h"
-
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static void count(struct keeper *keeper, const struct instruction *instruction)
 {
@@ -347,10 +340,10 @@ static struct literal *run_and_keep(struct keeper *keeper, struct evaluation *ev
     if (step->kind == STEP_ELEMENT) {
         return literal_retain(operands->values[0]->elements[step->element]);
     }
-    double begin = seconds_now();
+    double begin = clock_seconds();
     struct literal *value = step_work(evaluation, step, operands, err);
     if (value != NULL && node != NULL) {
-        keep_value(keeper, node, value, seconds_now() - begin);
+        keep_value(keeper, node, value, clock_seconds() - begin);
     }
     return value;
 }

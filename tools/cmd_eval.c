@@ -8,6 +8,7 @@
 #include "compare/devices.h"
 #include "backend/backend.h"
 #include "corpus/pairs.h"
+#include "hlo/base/clock.h"
 #include "hlo/base/error.h"
 #include "hlo/base/file.h"
 #include "hlo/base/pool.h"
@@ -48,7 +49,7 @@ struct host {
 static bool past_deadline(void *context)
 {
     const struct host *host = context;
-    return host->deadline > 0 && now_seconds() > host->deadline;
+    return host->deadline > 0 && clock_seconds() > host->deadline;
 }
 
 static void hear(void *context, const struct interp_span *span, bool ends)
@@ -184,10 +185,10 @@ static void run_part(const struct loaded_module *part, const struct arguments *a
         checks_finish(&host->checks);
         feeds_rewind(host->feeds);
         feeds_rewind(host->transfers);
-        double start = now_seconds();
+        double start = clock_seconds();
         evaluated->result =
             devices_evaluate(part->module, arguments->literals, arguments->count, interp, err);
-        double seconds = now_seconds() - start;
+        double seconds = clock_seconds() - start;
         if (i == 0 || seconds < evaluated->seconds) {
             evaluated->seconds = seconds;
         }
@@ -384,7 +385,7 @@ static int eval_part(struct loaded_module *part, const char *source,
         if (options->verify && !verify_module(part->module, &findings)) {
             error_at(&err, findings.list[0].where, "%s", findings.list[0].text);
         } else {
-            host.deadline = options->timeout > 0 ? now_seconds() + options->timeout : 0;
+            host.deadline = options->timeout > 0 ? clock_seconds() + options->timeout : 0;
             host.feeds = feeds_create(&options->infeeds, device_count(&evaluated));
             host.transfers = feeds_create(&options->received, device_count(&evaluated));
             run_part(part, &arguments, options, &interp, &evaluated, &err);

@@ -20,14 +20,6 @@ struct words {
     bool help;
 };
 
-static const struct {
-    const char *name;
-    enum tolerance_kind kind;
-} tolerances[] = {{"default", TOLERANCE_DEFAULT},
-                  {"derived", TOLERANCE_DERIVED},
-                  {"xla", TOLERANCE_XLA},
-                  {"bits", TOLERANCE_BITS}};
-
 static bool set_tolerance(const struct words *words, struct run_options *options)
 {
     if (words->abs >= 0 || words->rel >= 0) {
@@ -35,14 +27,9 @@ static bool set_tolerance(const struct words *words, struct run_options *options
     }
     options->differential.abs_error_bound = words->abs >= 0 ? words->abs : 1e-3;
     options->differential.rel_error_bound = words->rel >= 0 ? words->rel : 1e-3;
-    if (words->tolerance == NULL) {
+    if (words->tolerance == NULL ||
+        tolerance_kind_find(words->tolerance, &options->differential.tolerance)) {
         return true;
-    }
-    for (size_t i = 0; i < sizeof tolerances / sizeof *tolerances; i++) {
-        if (strcmp(tolerances[i].name, words->tolerance) == 0) {
-            options->differential.tolerance = tolerances[i].kind;
-            return true;
-        }
     }
     fprintf(stderr, "referee: --tolerance takes default, derived, xla or bits\n");
     return false;

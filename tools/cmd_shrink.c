@@ -8,7 +8,9 @@
 #include "compare/bisect.h"
 #include "compare/shrink.h"
 #include "hlo/base/arena.h"
+#include "hlo/base/clock.h"
 #include "hlo/base/error.h"
+#include "hlo/base/folder.h"
 #include "hlo/base/text.h"
 #include "tools/commands.h"
 #include "tools/failing.h"
@@ -95,7 +97,7 @@ static bool find_signature(struct shrink_command *command)
 {
     struct shrink_backend_test *test = &command->test;
     int failed = 0, runs = (int)command->runs;
-    double start = now_seconds();
+    double start = clock_seconds();
     for (int i = 0; i < runs; i++) {
         struct differential_options options = test->differential;
         options.arguments = command->specimen.arguments;
@@ -136,7 +138,7 @@ static bool find_signature(struct shrink_command *command)
     text_finish(&text);
     test->runs = runs;
     test->failures = (int)command->failures;
-    command->candidate_timeout = candidate_timeout(command, (now_seconds() - start) / runs);
+    command->candidate_timeout = candidate_timeout(command, (clock_seconds() - start) / runs);
     return failed > 0;
 }
 
@@ -184,7 +186,7 @@ static void save_best(void *context, const struct specimen *best, const char *by
     if (!command->quiet && isatty(STDERR_FILENO)) {
         struct specimen_size size = specimen_size(best);
         fprintf(stderr, "\r\033[K%.1f s: %lld instructions, %lld elements (%s)",
-                now_seconds() - command->start, (long long)size.instructions,
+                clock_seconds() - command->start, (long long)size.instructions,
                 (long long)size.elements, by);
     }
 }
@@ -201,7 +203,7 @@ static bool is_over(void *context)
 {
     const struct shrink_command *command = context;
     return interrupted ||
-           (command->seconds > 0 && now_seconds() - command->start > command->seconds);
+           (command->seconds > 0 && clock_seconds() - command->start > command->seconds);
 }
 
 /* How the part fails, if it does so for the cause of the whole: what is wrong in one way (NaN)
@@ -280,10 +282,10 @@ static int shrink_and_report(struct shrink_command *command)
     struct error err = {0};
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
-    command->start = now_seconds();
+    command->start = clock_seconds();
     begin_with_part(command);
     if (options.seconds > 0) { /* what is left of it */
-        double left = options.seconds - (now_seconds() - command->start);
+        double left = options.seconds - (clock_seconds() - command->start);
         options.seconds = left > 1e-3 ? left : 1e-3;
     }
     shrink_run(&command->specimen, &options, &statistics);
@@ -301,7 +303,7 @@ static int shrink_and_report(struct shrink_command *command)
             "candidates (%lld not valid)%s\nwritten to %s\n",
             (long long)before.instructions, (long long)before.elements,
             (long long)after.instructions, (long long)after.elements,
-            now_seconds() - command->start, (long long)statistics.candidates,
+            clock_seconds() - command->start, (long long)statistics.candidates,
             (long long)statistics.invalid,
             statistics.complete ? "" : "; stopped before nothing more helped",
             command->output_path);
@@ -327,7 +329,6 @@ static char *default_output(const char *path)
 static int run_command(struct shrink_command *command, const char *path)
 {
     struct error err = {0};
-    char folder[] = "/tmp/referee-shrink-XXXXXX";
     int status = EXIT_INFRASTRUCTURE;
     command->output_path =
         command->output != NULL ? memory_strdup(command->output) : default_output(path);
@@ -339,20 +340,15 @@ static int run_command(struct shrink_command *command, const char *path)
         print_error(&err);
         status = EXIT_USAGE;
     } else if (command->script != NULL) {
+        char *folder = folder_make_temporary(&err);
         command->script_test = (struct script_test){
             .command = command->script, .folder = folder, .timeout = command->failing.timeout};
-        if (mkdtemp(folder) == NULL) {
-            perror(folder);
+        if (folder == NULL) {
+            print_error(&err);
         } else {
             status = find_script_status(command) ? shrink_and_report(command) : EXIT_FINDINGS;
-            for (int64_t i = 0; i < command->jobs; i++) {
-                struct text file;
-                text_init(&file);
-                text_printf(&file, "%s/candidate.%lld.hlo", folder, (long long)i);
-                unlink(file.data);
-                text_finish(&file);
-            }
-            rmdir(folder);
+            folder_remove(folder);
+            free(folder);
         }
     } else if (!open_backends(command, command->failing.timeout, &err)) {
         print_error(&err);

@@ -16,19 +16,13 @@
 
 bool failing_set(struct failing *failing)
 {
-    static const char *const names[] = {"default", "derived", "xla", "bits"};
     struct differential_options *options = &failing->differential;
     options->abs_error_bound = options->rel_error_bound = 1e-3;
     options->inputs.seed = (uint64_t)failing->seed; /* also of samples of roundings, as in run */
-    for (int i = 0; failing->tolerance != NULL; i++) {
-        if (i == (int)(sizeof names / sizeof *names)) {
-            fprintf(stderr, "referee: --tolerance takes default, derived, xla or bits\n");
-            return false;
-        }
-        if (strcmp(names[i], failing->tolerance) == 0) {
-            options->tolerance = (enum tolerance_kind)i;
-            break;
-        }
+    if (failing->tolerance != NULL &&
+        !tolerance_kind_find(failing->tolerance, &options->tolerance)) {
+        fprintf(stderr, "referee: --tolerance takes default, derived, xla or bits\n");
+        return false;
     }
     options->profile = failing->profile != NULL ? profile_find(failing->profile) : NULL;
     if (failing->profile != NULL && options->profile == NULL) {

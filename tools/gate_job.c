@@ -10,6 +10,7 @@
 #include "corpus/case.h"
 #include "corpus/manifest.h"
 #include "hlo/base/arena.h"
+#include "hlo/base/clock.h"
 #include "hlo/base/error.h"
 #include "hlo/base/file.h"
 #include "hlo/base/map.h"
@@ -201,10 +202,10 @@ static void run_seed(struct work *work, const struct unit *unit, struct team *te
         .rel_error_bound = 1e-3,
     };
     struct differential_result result;
-    double start = now_seconds();
+    double start = clock_seconds();
     differential_run(part->module, backend, team->reference, &options, &result);
     take_result(&result, run);
-    run->seconds = now_seconds() - start;
+    run->seconds = clock_seconds() - start;
     if (header->expected_count > 0 && result.reference.outcome == OUTCOME_PASS) {
         struct text picture;
         text_init(&picture);
@@ -269,16 +270,17 @@ static bool run_unit(struct work *work, const struct unit *unit, struct team *te
 
 /* --- the plan --- */
 
-static uint64_t content_hash(const struct test_case *test, const char *backend, int64_t seed)
+/* Of the module and of how the case is run. */
+static uint64_t case_hash(const struct test_case *test)
 {
     size_t size = 0;
     struct error ignored = {0};
     char *data = file_read(test->file, &size, &ignored);
-    uint64_t hash = data != NULL ? hash_bytes(data, size, (uint64_t)seed) : 0;
+    uint64_t hash = data != NULL ? hash_bytes(data, size, 0) : 0;
     free(data);
     hash = hash_u64((uint64_t)test->tolerance, hash);
-    hash = hash_bytes((const char *)&test->timeout, sizeof test->timeout, hash);
-    return hash_bytes(backend, strlen(backend), hash) >> 1; /* fits a JSON integer */
+    return hash_bytes((const char *)&test->timeout, sizeof test->timeout, hash) >>
+           1; /* a JSON integer */
 }
 
 /* What the journal says of a run, if it is of the same module and options. */
@@ -303,12 +305,13 @@ static void recall(const struct work *work, const struct test_case *test, struct
 
 static void make_command(const struct test_case *test, struct gate_run *run)
 {
-    static const char *const tolerances[] = {"", " --tolerance derived", " --tolerance xla",
-                                             " --tolerance bits"};
     struct text command;
     text_init(&command);
-    text_printf(&command, "referee run %s --backend '%s' --seed %lld%s", test->file, run->backend,
-                (long long)run->seed, tolerances[test->tolerance]);
+    text_printf(&command, "referee run %s --backend '%s' --seed %lld", test->file, run->backend,
+                (long long)run->seed);
+    if (test->tolerance != TOLERANCE_DEFAULT) {
+        text_printf(&command, " --tolerance %s", tolerance_kind_text(test->tolerance));
+    }
     if (test->timeout > 0) {
         text_printf(&command, " --timeout %g", test->timeout);
     }
@@ -317,7 +320,7 @@ static void make_command(const struct test_case *test, struct gate_run *run)
 }
 
 static void add_unit(struct work *work, const struct manifest *manifest,
-                     const struct test_case *test, const char *backend)
+                     const struct test_case *test, uint64_t content, const char *backend)
 {
     work->units = grow(work->units, work->count, &work->capacity, sizeof *work->units);
     struct unit *unit = &work->units[work->count++];
@@ -331,7 +334,7 @@ static void add_unit(struct work *work, const struct manifest *manifest,
         gate_run_set(&run->file, test->file);
         gate_run_set(&run->manifest, manifest->path);
         run->line = test->line;
-        run->content = content_hash(test, backend, run->seed);
+        run->content = content;
         make_command(test, run);
         recall(work, test, run, &printed);
     }
@@ -351,8 +354,9 @@ static void plan(struct work *work, const struct manifest *manifests, size_t cou
             if (position % (size_t)options->shard_count != (size_t)options->shard - 1) {
                 continue;
             }
+            uint64_t content = case_hash(&manifest->cases[i]);
             for (size_t b = 0; b < backends; b++) {
-                add_unit(work, manifest, &manifest->cases[i],
+                add_unit(work, manifest, &manifest->cases[i], content,
                          given ? options->backends.items[b] : manifest->backends[b]);
             }
         }

@@ -7,19 +7,6 @@
 /* Columns that the name of a pass takes at most before what is said of it. */
 enum { NAME_WIDTH_MOST = 64 };
 
-/* Every line of `lines`, indented. */
-static void append_indented(const char *lines, const char *indent, struct text *out)
-{
-    while (*lines != '\0') {
-        size_t size = strcspn(lines, "\n");
-        text_append(out, indent);
-        text_append_n(out, lines, size);
-        text_char(out, '\n');
-        lines += size;
-        lines += *lines == '\n';
-    }
-}
-
 /* --- words --- */
 
 void passes_count(const struct passes_result *result, struct passes_counts *counts)
@@ -235,7 +222,7 @@ void passes_report_finding(const struct passes_entry *entry, const struct passes
     if (strcmp(entry->inputs, "seed") == 0) {
         text_printf(out, "    shows on seed %llu\n", (unsigned long long)finding->seed);
     }
-    append_indented(finding->picture, "    ", out);
+    text_append_lines(finding->picture, "    ", out);
     if (finding->culprit_count > 0) {
         text_printf(out, "    %s:", passes_culprits_text(finding));
         for (int i = 0; i < finding->culprit_count; i++) {
@@ -245,7 +232,7 @@ void passes_report_finding(const struct passes_entry *entry, const struct passes
     }
     if (entry->diff[0] != '\0') {
         text_append(out, "    what the pass did:\n");
-        append_indented(entry->diff, "      ", out);
+        text_append_lines(entry->diff, "      ", out);
     }
     text_printf(out, "    again: %s\n", entry->command);
 }
@@ -253,11 +240,11 @@ void passes_report_finding(const struct passes_entry *entry, const struct passes
 void passes_report_end(const struct passes_entry *entry, const struct passes_result *result,
                        bool verbose, struct text *out)
 {
-    append_indented(result->notes, "note: ", out);
+    text_append_lines(result->notes, "note: ", out);
     if (entry->compile != OUTCOME_PASS) {
         passes_compile_end(entry, out);
         text_char(out, '\n');
-        append_indented(entry->compile_message, "    ", out);
+        text_append_lines(entry->compile_message, "    ", out);
     }
     passes_summary(entry, result, out);
     text_char(out, '\n');
@@ -278,7 +265,7 @@ void passes_report_failed_text(const struct passes_entry *entry, const char *out
         text_printf(out, "  %s", entry->backend);
     }
     text_char(out, '\n');
-    append_indented(problem, "    ", out);
+    text_append_lines(problem, "    ", out);
 }
 
 /* --- JSON --- */

@@ -2,11 +2,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "compare/compare.h"
 #include "compare/inputs.h"
 #include "hlo/base/arena.h"
+#include "hlo/base/clock.h"
 #include "hlo/base/error.h"
 #include "hlo/floats.h"
 #include "hlo/literal.h"
@@ -20,29 +20,16 @@ static const double least_difference = 1e-3;
 enum { LEAST_ULPS = 8, LOOP_ITERATIONS = 100000 };
 static const size_t cache_bytes = (size_t)2 << 30;
 
-struct deadline {
-    struct timespec end;
-};
-
 static bool is_late(void *context)
 {
-    const struct deadline *deadline = context;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec > deadline->end.tv_sec ||
-           (now.tv_sec == deadline->end.tv_sec && now.tv_nsec > deadline->end.tv_nsec);
+    const double *deadline = context;
+    return clock_seconds() > *deadline;
 }
 
 static struct literal *evaluate(const struct plant_observer *observer, const struct module *module,
                                 int seed, struct error *err)
 {
-    struct deadline deadline;
-    double whole, part = modf(observer->options->timeout, &whole);
-    clock_gettime(CLOCK_MONOTONIC, &deadline.end);
-    deadline.end.tv_sec += (time_t)whole;
-    deadline.end.tv_nsec += (long)(part * 1e9);
-    deadline.end.tv_sec += deadline.end.tv_nsec / 1000000000;
-    deadline.end.tv_nsec %= 1000000000;
+    double deadline = clock_seconds() + observer->options->timeout;
     struct interp_options options = {.context = &deadline,
                                      .cancelled = is_late,
                                      .max_loop_iterations = LOOP_ITERATIONS,

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hlo/base/clock.h"
 #include "hlo/base/map.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
 #include "tools/modules.h"
-#include "tools/progress.h"
 
 enum {
     ROWS = 40,            /* of each table */
@@ -74,7 +74,7 @@ struct profile *profile_create(bool traced)
     pthread_mutex_init(&profile->mutex, NULL);
     map_init(&profile->rows);
     profile->traced = traced;
-    profile->begin = now_seconds();
+    profile->begin = clock_seconds();
     return profile;
 }
 
@@ -138,7 +138,7 @@ static void begin_span(struct profile *profile, struct thread_spans *thread,
     thread->stack = grow(thread->stack, thread->depth, &thread->capacity, sizeof *thread->stack);
     struct open_span *open = &thread->stack[thread->depth++];
     *open = (struct open_span){.row = row_of(profile, span)};
-    open->begin = now_seconds();
+    open->begin = clock_seconds();
 }
 
 static void keep_event(struct profile *profile, const struct open_span *open, int thread,
@@ -176,7 +176,7 @@ static void end_span(struct profile *profile, struct thread_spans *thread, int n
 
 void profile_span(struct profile *profile, const struct interp_span *span, bool ends)
 {
-    double now = now_seconds();
+    double now = clock_seconds();
     int number;
     pthread_mutex_lock(&profile->mutex);
     struct thread_spans *thread = thread_of(profile, &number);

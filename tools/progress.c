@@ -1,28 +1,22 @@
 /* A progress line on a terminal. */
 #include "tools/progress.h"
 
+#include "hlo/base/clock.h"
+
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-double now_seconds(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 void progress_start(struct progress *progress, size_t total)
 {
-    *progress = (struct progress){.total = total, .start = now_seconds()};
+    *progress = (struct progress){.total = total, .start = clock_seconds()};
     progress->active = total > 1 && isatty(STDERR_FILENO);
 }
 
 void progress_step(struct progress *progress, const char *what)
 {
     progress->done++;
-    double now = now_seconds();
+    double now = clock_seconds();
     if (!progress->active || now - progress->last < 0.1) {
         return;
     }

@@ -17,7 +17,4 @@ void progress_step(struct progress *progress, const char *what);
 /* Erases the line, so that other output can be written. */
 void progress_clear(struct progress *progress);
 
-/* Monotonic seconds. */
-double now_seconds(void);
-
 #endif

@@ -7,19 +7,6 @@
 /* Beyond this many devices only those that did not pass are listed, unless asked. */
 enum { LISTED_DEVICES = 8 };
 
-/* Every line of `lines`, indented. */
-static void append_indented(const char *lines, const char *indent, struct text *out)
-{
-    while (*lines != '\0') {
-        size_t size = strcspn(lines, "\n");
-        text_append(out, indent);
-        text_append_n(out, lines, size);
-        text_char(out, '\n');
-        lines += size;
-        lines += *lines == '\n';
-    }
-}
-
 static void append_largest(const struct comparison *comparison, struct text *out)
 {
     double ulps = 0;
@@ -106,7 +93,7 @@ void report_text(const struct run_entry *entry, const struct differential_result
     }
     text_char(out, '\n');
     if (result->message[0] != '\0') {
-        append_indented(result->message, "    ", out);
+        text_append_lines(result->message, "    ", out);
     }
     if (verbose || result->outcome != OUTCOME_PASS) {
         append_verdicts(result, verbose || result->device_count <= LISTED_DEVICES, out);
@@ -114,8 +101,8 @@ void report_text(const struct run_entry *entry, const struct differential_result
     if (result->outcome == OUTCOME_PASS && !verbose) {
         return;
     }
-    append_indented(result->picture, "    ", out);
-    append_indented(result->notes, "    note: ", out);
+    text_append_lines(result->picture, "    ", out);
+    text_append_lines(result->notes, "    note: ", out);
     if (result->outcome != OUTCOME_PASS) {
         text_printf(out, "    tolerance: %s\n", result->tolerance_text);
         text_printf(out, "    again: %s\n", entry->command);
@@ -195,7 +182,7 @@ json_t *report_json(const struct run_entry *entry, const struct differential_res
 void report_unread_text(const char *module, const char *problem, struct text *out)
 {
     text_printf(out, "%-13s %s\n", "UNREADABLE", module);
-    append_indented(problem, "    ", out);
+    text_append_lines(problem, "    ", out);
 }
 
 json_t *report_unread_json(const char *module, const char *problem)

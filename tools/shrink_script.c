@@ -11,13 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hlo/base/clock.h"
 #include "hlo/base/error.h"
 #include "hlo/base/file.h"
 #include "hlo/base/text.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
 #include "hlo/text/text_format.h"
-#include "tools/progress.h"
 
 void specimen_print(const struct specimen *specimen, const char *note, struct text *out)
 {
@@ -48,7 +48,7 @@ bool specimen_write(const struct specimen *specimen, const char *note, const cha
 /* Waits for the process, and ends its group at the deadline. */
 static int wait_for(pid_t process, double timeout)
 {
-    double deadline = now_seconds() + timeout;
+    double deadline = clock_seconds() + timeout;
     struct timespec pause = {.tv_nsec = 200 * 1000};
     for (;;) {
         int status = 0;
@@ -58,7 +58,7 @@ static int wait_for(pid_t process, double timeout)
             int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
             return code > 128 ? SCRIPT_SIGNAL + code - 128 : code; /* as shells tell signals */
         }
-        if (now_seconds() > deadline) {
+        if (clock_seconds() > deadline) {
             kill(-process, SIGKILL);
             waitpid(process, &status, 0);
             return SCRIPT_TIMEOUT;

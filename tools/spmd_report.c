@@ -4,19 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Every line of `lines`, indented. */
-static void append_indented(const char *lines, const char *indent, struct text *out)
-{
-    while (*lines != '\0') {
-        size_t size = strcspn(lines, "\n");
-        text_append(out, indent);
-        text_append_n(out, lines, size);
-        text_char(out, '\n');
-        lines += size;
-        lines += *lines == '\n';
-    }
-}
-
 static double largest_ulps(const struct differential_result *side)
 {
     double ulps = 0;
@@ -60,10 +47,10 @@ static void append_details(const char *name, const struct spmd_result *result,
 {
     if (side->picture[0] != '\0') {
         text_printf(out, "    %s:\n", name);
-        append_indented(side->picture, "    ", out);
+        text_append_lines(side->picture, "    ", out);
         append_owners(result, side, out);
     }
-    append_indented(side->notes, "    note: ", out);
+    text_append_lines(side->notes, "    note: ", out);
 }
 
 void spmd_report_text(const struct spmd_entry *entry, const struct spmd_result *result,
@@ -82,7 +69,7 @@ void spmd_report_text(const struct spmd_entry *entry, const struct spmd_result *
         append_side(entry->backend, &result->executed, out);
     }
     text_char(out, '\n');
-    append_indented(result->message, "    ", out);
+    text_append_lines(result->message, "    ", out);
     if (passed && !verbose) {
         return;
     }
@@ -189,7 +176,7 @@ void spmd_report_failed_text(const struct spmd_entry *entry, const char *outcome
                              const char *problem, struct text *out)
 {
     text_printf(out, "%-13s %s\n", outcome, entry->module);
-    append_indented(problem, "    ", out);
+    text_append_lines(problem, "    ", out);
 }
 
 json_t *spmd_report_failed_json(const struct spmd_entry *entry, const char *outcome,

@@ -5,11 +5,11 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "backend/pjrt/plugin.h"
 #include "backend/worker.h"
 #include "hlo/base/arena.h"
+#include "hlo/base/clock.h"
 
 /* The plugin of this process; opened once. */
 static struct plugin plugin;
@@ -21,13 +21,6 @@ static struct {
     size_t module_size, options_size;
     double compile_seconds;
 } kept;
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 /* --- opening --- */
 
@@ -202,11 +195,11 @@ static bool compile_deviceless(struct run *run, struct failure *failure)
                                    .options = run->options,
                                    .options_size = run->options_size};
     worker_report_stage(STAGE_COMPILE);
-    double start = now();
+    double start = clock_seconds();
     if (!plugin_call(&plugin, PJRT_COMPILE, &compile, failure)) {
         return false;
     }
-    run->compile_seconds = now() - start;
+    run->compile_seconds = clock_seconds() - start;
     plugin_call_object(&plugin, PJRT_EXECUTABLE_DESTROY, compile.executable, NULL);
     return true;
 }
@@ -226,11 +219,11 @@ static bool compile(struct run *run, struct failure *failure)
         return true;
     }
     kept_forget();
-    double start = now();
+    double start = clock_seconds();
     if (!plugin_call(&plugin, PJRT_CLIENT_COMPILE, &compile, failure)) {
         return false;
     }
-    run->compile_seconds = now() - start;
+    run->compile_seconds = clock_seconds() - start;
     run->executable = compile.executable;
     return true;
 }
@@ -370,14 +363,14 @@ static bool execute_once(struct run *run, struct failure *failure)
         .outputs = run->output_buffers,
         .events = events,
     };
-    double start = now();
+    double start = clock_seconds();
     bool good = plugin_call(&plugin, PJRT_LOADED_EXECUTABLE_EXECUTE, &execute, failure);
     for (size_t d = 0; good && d < run->device_count; d++) {
         /* All are waited for, whichever fails. */
         plugin_call_object(&plugin, PJRT_EVENT_AWAIT, events[d], failure);
     }
     good = good && failure->code == PJRT_CODE_OK;
-    double seconds = now() - start;
+    double seconds = clock_seconds() - start;
     if (good && (run->run_seconds == 0 || seconds < run->run_seconds)) {
         run->run_seconds = seconds;
     }

@@ -60,6 +60,18 @@ void text_append(struct text *text, const char *string)
     text_append_n(text, string, strlen(string));
 }
 
+void text_append_lines(const char *lines, const char *indent, struct text *out)
+{
+    while (*lines != '\0') {
+        size_t size = strcspn(lines, "\n");
+        text_append(out, indent);
+        text_append_n(out, lines, size);
+        text_char(out, '\n');
+        lines += size;
+        lines += *lines == '\n';
+    }
+}
+
 void text_char(struct text *text, char c)
 {
     reserve(text, 1);

@@ -19,6 +19,8 @@ void text_clear(struct text *text);
 char *text_take(struct text *text);
 void text_append(struct text *text, const char *string);
 void text_append_n(struct text *text, const char *data, size_t size);
+/* Every line of `lines` behind the indent. */
+void text_append_lines(const char *lines, const char *indent, struct text *out);
 void text_char(struct text *text, char c);
 void text_int(struct text *text, int64_t value);
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -244,20 +244,29 @@ static int form_of(const struct literal *literal)
 void find_values(const struct specimen *specimen, struct shrink_places *places)
 {
     const struct module *module = specimen->module;
+    int *forms = memory_alloc(((size_t)module_instruction_count(module) + 1) * sizeof *forms);
+    int at = 0;
+    for (int c = 0; c < module->count; c++) {
+        const struct computation *computation = module->computations[c];
+        for (int i = 0; i < computation->count; i++) {
+            const struct instruction *instruction = computation->instructions[i];
+            bool argument = instruction->opcode == OP_PARAMETER && computation == module->entry;
+            const struct literal *literal =
+                argument ? specimen->arguments[instruction->number] : instruction->literal;
+            forms[at++] = literal != NULL ? form_of(literal) : 0;
+        }
+    }
     for (int form = 0; form < VALUE_FORMS; form++) {
+        at = 0;
         for (int c = 0; c < module->count; c++) {
-            const struct computation *computation = module->computations[c];
-            for (int i = 0; i < computation->count; i++) {
-                const struct instruction *instruction = computation->instructions[i];
-                bool argument = instruction->opcode == OP_PARAMETER && computation == module->entry;
-                const struct literal *literal =
-                    argument ? specimen->arguments[instruction->number] : instruction->literal;
-                if (literal != NULL && form < form_of(literal)) {
+            for (int i = 0; i < module->computations[c]->count; i++) {
+                if (form < forms[at++]) {
                     place_add(places, c, i, form);
                 }
             }
         }
     }
+    free(forms);
 }
 
 bool apply_values(const struct specimen *original, struct specimen *copy, struct shrink_place place,

@@ -214,19 +214,9 @@ static void see_through_tuples(struct computation *computation)
 
 static bool has_effects(const struct instruction *instruction)
 {
-    switch (instruction->opcode) {
-    case OP_SEND:
-    case OP_SEND_DONE:
-    case OP_RECV:
-    case OP_RECV_DONE:
-    case OP_INFEED:
-    case OP_OUTFEED:
-        return true;
-    case OP_CUSTOM_CALL:
-        return attr_bool(instruction, ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT, false);
-    default:
-        return false;
-    }
+    return opcode_transfers(instruction->opcode) ||
+           (instruction->opcode == OP_CUSTOM_CALL &&
+            attr_bool(instruction, ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT, false));
 }
 
 static void mark_live(const struct instruction *instruction, bool *live)

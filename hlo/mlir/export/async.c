@@ -5,25 +5,10 @@
 
 #include "hlo/mlir/export/export.h"
 
-static bool moves_with_host_or_peer(const struct instruction *instruction)
-{
-    switch (instruction->opcode) {
-    case OP_SEND:
-    case OP_SEND_DONE:
-    case OP_RECV:
-    case OP_RECV_DONE:
-    case OP_INFEED:
-    case OP_OUTFEED:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* Can devices wait for each other here? */
 static bool may_wait(const struct instruction *instruction)
 {
-    return moves_with_host_or_peer(instruction) || instruction->called_count > 0 ||
+    return opcode_transfers(instruction->opcode) || instruction->called_count > 0 ||
            instruction->opcode == OP_CUSTOM_CALL ||
            attr_get(instruction, ATTR_REPLICA_GROUPS) != NULL ||
            attr_get(instruction, ATTR_SOURCE_TARGET_PAIRS) != NULL ||
@@ -58,7 +43,7 @@ const struct instruction *export_done(struct export_scope *scope, const struct i
                 return NULL;
             }
         } else if (found == NULL) {
-            waits |= moves_with_host_or_peer(user) || (alone && may_wait(user));
+            waits |= opcode_transfers(user->opcode) || (alone && may_wait(user));
         }
     }
     if (found == NULL || waits) {
