@@ -106,6 +106,9 @@ struct pass_spread {
     int count;
 };
 void pass_spreads_finish(struct pass_spread *spreads);
+/* The relative step of the coarsest type in which something of the module may round otherwise under
+ * the profile; 0: nothing may. */
+double pass_coarsest_step(const struct module *module, const struct profile *profile);
 
 struct pass_judging {
     /* Default bounds come from the first; spreads from one after the other, as long as something

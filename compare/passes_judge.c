@@ -190,6 +190,11 @@ static struct coarsest find_coarsest(const struct module *module, const struct p
     return coarsest;
 }
 
+double pass_coarsest_step(const struct module *module, const struct profile *profile)
+{
+    return find_coarsest(module, profile).step;
+}
+
 static void cap(struct bound *bound, const struct literal *leaf, const struct coarsest *coarsest)
 {
     enum type part = type_part(leaf->shape->type);

@@ -36,6 +36,20 @@ static void add_basis(struct pass_judging *judging, const struct pass_form *form
         (struct pass_basis){form, one->arrays, results, spreads};
 }
 
+/* May what the module after the pass rounds excuse the pass? Not where it rounds to a coarser type
+ * than the modules before did: only some passes may bring one in, and a spread under roundings of
+ * such a type would hide that another one has. */
+static bool may_stand(const struct walk *walk, const struct profile *granted)
+{
+    if (!walk->now.form.is_plain) {
+        return false;
+    }
+    double before = fmax(pass_coarsest_step(walk->first.module, granted),
+                         pass_coarsest_step(walk->previous.module, granted));
+    return (walk->licences & PASS_NARROWS) != 0 ||
+           pass_coarsest_step(walk->now.module, granted) <= before;
+}
+
 /* Default bounds need a module whose results are the frame's arrays; else the first one stands for
  * it. Spreads: the first one's are kept, so they come before those of the module at hand. */
 static void judge_jump(struct walk *walk, struct pass_case *one, struct pass_judgement *judgement)
@@ -48,7 +62,7 @@ static void judge_jump(struct walk *walk, struct pass_case *one, struct pass_jud
         add_basis(&judging, &walk->previous.form, one, one->previous, NULL);
     }
     add_basis(&judging, &walk->first.form, one, one->first, &one->spreads);
-    if (walk->now.form.is_plain) {
+    if (rule && may_stand(walk, &granted)) {
         add_basis(&judging, &walk->now.form, one, one->now, NULL);
     }
     pass_judge(&judging, one->previous, one->now, judgement);

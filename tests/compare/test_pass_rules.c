@@ -100,6 +100,20 @@ START_TEST(test_types)
                                          "  ROOT r = f32[64] negate(w)\n}\n"},
         {NULL, NULL}};
     expect_walk(narrowed, NULL, ".!", NULL);
+    /* Nor may a module excuse itself by the steps of a type that it brings in. */
+    const struct step coarse[] = {
+        {"", HEAD "ENTRY e {\n  x = bf16[64] parameter(0)\n  y = bf16[64] parameter(1)\n"
+                  "  m = bf16[64] multiply(x, y)\n  ROOT r = bf16[64] multiply(m, x)\n}\n"},
+        {"float-type-correction",
+         HEAD "ENTRY e {\n  x = bf16[64] parameter(0)\n  y = bf16[64] parameter(1)\n"
+              "  a = f32[64] convert(x)\n  b = f32[64] convert(y)\n  m = f32[64] multiply(a, b)\n"
+              "  n = f8e5m2[64] convert(m)\n  w = f32[64] convert(n)\n"
+              "  s = f32[64] multiply(w, a)\n  ROOT r = bf16[64] convert(s)\n}\n"},
+        {NULL, NULL}};
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct passes_options options = {.inputs.seed = seed};
+        expect_walk(coarse, &options, ".!", NULL);
+    }
 }
 END_TEST
 
