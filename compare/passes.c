@@ -62,6 +62,11 @@ static bool stage_load(struct walk *walk, int step, struct stage *stage, struct 
 
 /* --- the first module --- */
 
+uint64_t pass_device_seed(uint64_t seed, int device)
+{
+    return seed + ((uint64_t)device << 32);
+}
+
 static bool draw_arguments(struct walk *walk, struct pass_case *one, int tameness,
                            struct error *err)
 {
@@ -71,7 +76,7 @@ static bool draw_arguments(struct walk *walk, struct pass_case *one, int tamenes
         struct literal **whole = memory_zalloc(((size_t)count + 1) * sizeof *whole);
         struct input_options inputs = walk->options->inputs;
         inputs.tameness = tameness;
-        inputs.seed = one->seed + ((uint64_t)d << 32);
+        inputs.seed = pass_device_seed(one->seed, d);
         bool good = true;
         if (walk->options->arguments == NULL) {
             good = inputs_generate(module, &inputs, whole, NULL, err);
@@ -363,6 +368,7 @@ static void walk_finish(struct walk *walk)
     stage_finish(walk, &walk->now);
     stage_finish(walk, &walk->previous);
     pass_form_finish(&walk->first.form);
+    walk->result->device_count = walk->frame.device_count;
     pass_frame_finish(&walk->frame);
     module_destroy(walk->first.module);
     free(walk->random);

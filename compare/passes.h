@@ -75,7 +75,7 @@ struct pass_finding {
     bool restores;
     int culprit_count;
     char **culprits;
-    uint64_t seed; /* on which it shows */
+    uint64_t seed; /* on which it shows; device d draws from pass_device_seed(seed, d) */
     int tameness;  /* of the inputs drawn from it */
 };
 
@@ -93,11 +93,15 @@ struct passes_result {
     int count;
     struct pass_verdict *verdicts; /* [count] */
     struct pass_finding finding;
+    int device_count;     /* on which the modules are evaluated */
     double first_seconds; /* evaluating the first module once */
     double seconds;       /* the whole walk's evaluations */
     size_t peak_bytes;    /* of kept values */
     char *notes;          /* one line each: inputs redrawn, outputs that are random … */
 };
+
+/* The seed from which a device's inputs are drawn. */
+uint64_t pass_device_seed(uint64_t seed, int device);
 
 /* False only when the first module cannot be loaded or evaluated, with *err. */
 bool passes_walk(const struct pass_source *sources, int count, const struct passes_hooks *hooks,

@@ -22,10 +22,17 @@ struct writing {
     const char *folder; /* NULL: one file */
     const struct passes_entry *entry;
     const struct passes_result *result;
+    const struct passes_options *options;
     int bad, before; /* positions of the modules after and before the pass */
     bool has_inputs;
     struct text out; /* report.md */
 };
+
+/* Of a module that was dumped: text has no other form beside it. */
+static bool is_text(const struct dump_step *step)
+{
+    return strstr(step->file, ".txt") != NULL;
+}
 
 static bool write_file(const struct writing *writing, const char *name, const void *data,
                        size_t size, struct error *err)
@@ -61,11 +68,10 @@ static bool put_module(struct writing *writing, int position, const char *name, 
         text_printf(&writing->out, "\n## The module %s\n\nDumped as `%s`", name, step->file);
     }
     if (good && writing->folder != NULL) {
-        bool is_text = strstr(step->file, ".txt") != NULL;
-        text_printf(&file, "%s.%s", name, is_text ? "txt" : "hlo.pb");
+        text_printf(&file, "%s.%s", name, is_text(step) ? "txt" : "hlo.pb");
         good = write_file(writing, file.data, data, size, err);
         text_printf(&writing->out, ", here `%s`", file.data);
-        if (good && !is_text) {
+        if (good && !is_text(step)) {
             text_clear(&file);
             text_printf(&file, "%s.hlo", name);
             good = write_file(writing, file.data, text.data, text.size, err);
@@ -86,19 +92,27 @@ static bool put_module(struct writing *writing, int position, const char *name, 
     return good;
 }
 
-/* The arguments on which it shows: those that the walk was given, or drew from the finding's seed
- * for its first module. */
-static bool find_arguments(const struct writing *writing, const struct passes_options *options,
-                           const struct module *module, struct literal_set *set, struct error *err)
+/* The arguments on which it shows: those that the walk was given to all devices, or drew from the
+ * finding's seed for its first module, device by device. */
+static bool find_arguments(const struct writing *writing, const struct module *module,
+                           struct literal_set *set, struct error *err)
 {
+    const struct passes_options *options = writing->options;
     bool given = options->arguments != NULL;
-    set->count = given ? options->argument_count : module->entry->parameter_count;
+    int parameters = module->entry->parameter_count, devices = writing->result->device_count;
+    set->count = given ? options->argument_count : parameters * devices;
     set->arguments = memory_zalloc(((size_t)set->count + 1) * sizeof *set->arguments);
+    struct input_options inputs = options->inputs;
+    inputs.tameness = writing->result->finding.tameness;
+    for (int d = 0; d < devices && !given; d++) {
+        inputs.seed = pass_device_seed(writing->result->finding.seed, d);
+        struct literal **arguments = set->arguments + (ptrdiff_t)d * parameters;
+        if (!inputs_generate(module, &inputs, arguments, NULL, err)) {
+            return false;
+        }
+    }
     if (!given) {
-        struct input_options inputs = options->inputs;
-        inputs.seed = writing->result->finding.seed;
-        inputs.tameness = writing->result->finding.tameness;
-        return inputs_generate(module, &inputs, set->arguments, NULL, err);
+        return true;
     }
     for (int i = 0; i < set->count; i++) {
         set->arguments[i] = literal_retain(options->arguments[i]);
@@ -107,13 +121,17 @@ static bool find_arguments(const struct writing *writing, const struct passes_op
 }
 
 /* The values themselves, where they are short: a number takes two characters at least. */
-static bool print_arguments(const struct literal_set *set, struct text *out)
+static bool print_arguments(const struct literal_set *set, int devices, struct text *out)
 {
+    int each = set->count / devices;
     int64_t bytes = 0;
     for (int i = 0; i < set->count; i++) {
         bytes += shape_bytes(set->arguments[i]->shape);
     }
     for (int i = 0; i < set->count && bytes <= INLINE_BYTES && out->size <= INLINE_BYTES; i++) {
+        if (devices > 1 && i % each == 0) {
+            text_printf(out, "device %d:\n", i / each);
+        }
         text_printf(out, "%s ", shape_text(set->arguments[i]->shape));
         literal_print(set->arguments[i], false, 0, out);
         text_char(out, '\n');
@@ -141,7 +159,8 @@ static bool put_arguments(struct writing *writing, struct literal_set *set, stru
     }
     struct text text;
     text_init(&text);
-    if (print_arguments(set, &text)) {
+    bool of_all = writing->options->arguments != NULL;
+    if (print_arguments(set, of_all ? 1 : writing->result->device_count, &text)) {
         fenced(text.data, "", out);
     } else if (writing->folder == NULL) {
         text_printf(out, "Drawn from seed %llu; too long to stand here.\n",
@@ -211,10 +230,12 @@ static void put_commands(struct writing *writing)
     text_printf(out, "\n## To see it again\n\n```sh\n%s\n```\n\n", entry->command);
     if (writing->folder != NULL) {
         const char *inputs = writing->has_inputs ? " --inputs inputs.pb" : "";
+        const struct dump_step **list = entry->steps->list;
         text_printf(out,
                     "The two modules alone, each on the inputs below:\n\n```sh\n"
-                    "referee eval before.hlo%s\nreferee eval after.hlo%s\n```\n\n",
-                    inputs, inputs);
+                    "referee eval before.%s%s\nreferee eval after.%s%s\n```\n\n",
+                    is_text(list[writing->before]) ? "txt" : "hlo", inputs,
+                    is_text(list[writing->bad]) ? "txt" : "hlo", inputs);
     }
     if (pass[0] != '\0') {
         text_printf(out,
@@ -280,7 +301,7 @@ bool passes_bug_report(const char *path, const struct passes_entry *entry,
                        const struct passes_result *result, const struct passes_options *options,
                        struct error *err)
 {
-    struct writing writing = {.entry = entry, .result = result};
+    struct writing writing = {.entry = entry, .result = result, .options = options};
     writing.bad = entry->first + result->finding.step;
     writing.before = entry->first + result->verdicts[result->finding.step].compared_with;
     if (is_folder(path)) {
@@ -290,7 +311,7 @@ bool passes_bug_report(const char *path, const struct passes_entry *entry,
     text_init(&writing.out);
     struct module *first = dump_load(entry->steps->list[entry->first], err);
     struct literal_set inputs = {0};
-    bool good = first != NULL && find_arguments(&writing, options, first, &inputs, err);
+    bool good = first != NULL && find_arguments(&writing, first, &inputs, err);
     writing.has_inputs = inputs.count > 0;
     good = good && put_all(&writing, &inputs, err);
     if (good && writing.folder != NULL) {

@@ -171,6 +171,31 @@ check 'the inputs, after' 0 's32\[2\] \{ ?4, 6 ?\}' \
     "$referee" eval found/after.txt --inputs found/inputs.pb
 check 'its words' 0 '^\| pass \| `swap` \|$' cat found/report.md
 check 'how to leave the pass out' 0 'xla_disable_hlo_passes=swap' cat found/report.md
+check 'its commands' 0 '^referee eval before.txt --inputs inputs.pb$' cat found/report.md
+mkdir grid
+cat >grid/module_0001.grid.before_optimizations.txt <<'END'
+HloModule grid, replica_count=2
+sum {
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  ROOT c = s32[] add(a, b)
+}
+ENTRY e {
+  x = s32[2] parameter(0)
+  s = s32[2] all-reduce(x), to_apply=sum
+  ROOT r = s32[2] subtract(s, x)
+}
+END
+sed 's/subtract(s, x)/subtract(x, s)/' grid/*.txt >grid/module_0001.grid.0001.p.after_swap.before_dce.txt
+check 'a report of two replicas' 1 'leaf 1, .*2 of 2 elements differ' "$referee" passes grid \
+    --report replicas/
+check 'inputs of each' 0 '^device 1:$' cat replicas/report.md
+difference() { # of the second device, by the report's modules and inputs
+    "$referee" eval replicas/"$1".txt --inputs replicas/inputs.pb --device 1 | tr -d ' -'
+}
+check 'they show it' 0 '^$' diff <(difference before) <(difference after)
+check 'and are not the same' 1 '' diff <("$referee" eval replicas/before.txt --inputs \
+    replicas/inputs.pb) <("$referee" eval replicas/after.txt --inputs replicas/inputs.pb)
 check 'a report as a file' 1 '' "$referee" passes hand --inputs x --inputs y --report found.md
 check 'the inputs in it' 0 '^s32\[2\]\{0\} \{ ?3, 5 ?\}$' cat found.md
 check 'a report that cannot be written' 3 'none/found.md' "$referee" passes hand --report none/found.md
