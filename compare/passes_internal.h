@@ -111,8 +111,8 @@ void pass_spreads_finish(struct pass_spread *spreads);
 double pass_coarsest_step(const struct module *module, const struct profile *profile);
 
 struct pass_judging {
-    /* Default bounds come from the first; spreads from one after the other, as long as something
-     * differs; licensed evaluations from the first. */
+    /* Default bounds come from the first; spreads from one after the other, those that are kept
+     * before others, as long as something differs; licensed evaluations from the first. */
     struct pass_basis bases[3];
     int basis_count;
     const struct profile *profile; /* NULL: every bit */

@@ -412,6 +412,29 @@ static void try_licences(const struct pass_judging *judging, const struct litera
 
 /* --- judging --- */
 
+/* Widens by one basis after the other, as long as something differs: first by those whose spreads
+ * are kept, since they may cost nothing. A further round is of the first of these alone. */
+static void widen_all(const struct pass_judging *judging, unsigned round,
+                      const struct literal *actual, struct pass_judgement *judgement)
+{
+    int tried = 0;
+    for (int kept = 1; kept >= 0; kept--) {
+        for (int b = 0; b < judging->basis_count; b++) {
+            const struct pass_basis *basis = &judging->bases[b];
+            if (judgement->agrees || (round > 0 && tried > 0)) {
+                return;
+            }
+            if ((basis->spreads != NULL) != kept || !basis->form->is_plain) {
+                continue;
+            }
+            tried++;
+            if (widen(judging, b, round, judgement)) {
+                compare(judgement, actual);
+            }
+        }
+    }
+}
+
 static void judge_within(const struct pass_judging *judging, const struct literal *actual,
                          struct pass_judgement *judgement, struct text *note)
 {
@@ -422,12 +445,7 @@ static void judge_within(const struct pass_judging *judging, const struct litera
     }
     compare(judgement, actual);
     for (unsigned round = 0; round < ROUNDS; round++) {
-        int bases = round == 0 ? judging->basis_count : 1;
-        for (int b = 0; b < bases && !judgement->agrees; b++) {
-            if (judging->bases[b].form->is_plain && widen(judging, b, round, judgement)) {
-                compare(judgement, actual);
-            }
-        }
+        widen_all(judging, round, actual, judgement);
         const struct pass_distance *distance = &judgement->distance;
         if (distance->mismatches * FEW > distance->elements) {
             break; /* not by luck */

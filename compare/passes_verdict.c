@@ -51,7 +51,7 @@ static bool may_stand(const struct walk *walk, const struct profile *granted)
 }
 
 /* Default bounds need a module whose results are the frame's arrays; else the first one stands for
- * it. Spreads: the first one's are kept, so they come before those of the module at hand. */
+ * it. The spreads of the first one are kept. */
 static void judge_jump(struct walk *walk, struct pass_case *one, struct pass_judgement *judgement)
 {
     struct profile granted = pass_licences_profile(walk->licences, walk->profile);
