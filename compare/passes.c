@@ -409,6 +409,7 @@ void passes_result_finish(struct passes_result *result)
         free(result->finding.culprits[i]);
     }
     free(result->finding.culprits);
+    free(result->finding.within);
     free(result->finding.picture);
     free(result->notes);
     *result = (struct passes_result){0};

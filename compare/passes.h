@@ -75,6 +75,7 @@ struct pass_finding {
     bool restores;
     int culprit_count;
     char **culprits;
+    char *within;  /* the loops and iterations that they are in, outermost first; NULL: none */
     uint64_t seed; /* on which it shows; device d draws from pass_device_seed(seed, d) */
     int tameness;  /* of the inputs drawn from it */
 };

@@ -126,72 +126,17 @@ static bool observe(const struct pass_form *form, const struct pass_culprits_opt
     return results != NULL;
 }
 
-/* --- the same values --- */
-
-/* A value that tells something: others will not have it by chance. */
-static bool is_telling(const struct literal *value)
-{
-    if (!shape_is_array(value->shape)) {
-        return false;
-    }
-    int64_t count = literal_elements(value);
-    size_t bytes = (size_t)type_bytes(value->shape->type);
-    const char *data = literal_data(value);
-    for (int64_t i = 1; i < count; i++) {
-        if (memcmp(data, data + (size_t)i * bytes, bytes) != 0) {
-            return count >= 4;
-        }
-    }
-    return false;
-}
-
-static uint64_t data_hash(const struct literal *value)
-{
-    return hash_bytes(literal_data(value), value->buffer->size, (uint64_t)value->shape->type);
-}
+/* --- pairs --- */
 
 /* Old instructions by their values, whatever their dimensions. */
 static void index_values(const struct side *side, struct map *map)
 {
     for (int i = side->count - 1; i >= 0; i--) {
-        if (side->values[i] != NULL && is_telling(side->values[i])) {
-            map_put_int(map, data_hash(side->values[i]), (void *)side->list[i]);
+        if (side->values[i] != NULL && pass_value_tells(side->values[i])) {
+            map_put_int(map, pass_value_hash(side->values[i]), (void *)side->list[i]);
         }
     }
 }
-
-/* How far two values of one shape are apart, in terms of the largest element; 0: not at all. */
-static double deviation(const struct literal *old, const struct literal *now)
-{
-    if (shape_is_tuple(old->shape)) {
-        double worst = 0;
-        for (int i = 0; i < old->shape->count; i++) {
-            worst = fmax(worst, deviation(old->elements[i], now->elements[i]));
-        }
-        return worst;
-    }
-    if (!shape_is_array(old->shape) || pass_results_same(old, now)) {
-        return 0;
-    }
-    enum type type = old->shape->type;
-    if (!type_is_float(type) && !type_is_complex(type)) {
-        return literal_equal(old, now) ? 0 : INFINITY;
-    }
-    double scale = literal_scale(old), worst = 0;
-    int64_t count = literal_elements(old);
-    for (int64_t i = 0; i < count; i++) {
-        double a = literal_get_double(old, i), b = literal_get_double(now, i);
-        double error = a == b || (isnan(a) && isnan(b)) ? 0 : fabs(a - b);
-        if (type_is_complex(type)) {
-            double c = literal_get_imaginary(old, i), d = literal_get_imaginary(now, i);
-            error = fmax(error, c == d || (isnan(c) && isnan(d)) ? 0 : fabs(c - d));
-        }
-        worst = isnan(error) ? INFINITY : fmax(worst, error);
-    }
-    return scale > 0 ? worst / scale : worst > 0 ? INFINITY : 0;
-}
-
-/* --- pairs --- */
 
 struct search {
     struct side old, now;
@@ -282,9 +227,9 @@ static double moved_by(const struct search *search, const struct instruction *in
     const struct literal *value = search->now.values[at];
     const struct literal *own = old_value(search, search->pairs[at]);
     double moved =
-        value != NULL && own != NULL ? deviation(own, value) : inherited(search, instruction);
-    bool known = moved > 0 && value != NULL && is_telling(value) &&
-                 map_get_int(&search->by_value, data_hash(value)) != NULL;
+        value != NULL && own != NULL ? pass_deviation(own, value) : inherited(search, instruction);
+    bool known = moved > 0 && value != NULL && pass_value_tells(value) &&
+                 map_get_int(&search->by_value, pass_value_hash(value)) != NULL;
     return known ? 0 : moved;
 }
 
@@ -589,7 +534,24 @@ static double results_moved(const struct search *search)
     return isfinite(moved) ? moved : 1;
 }
 
-static void search_run(struct search *search, struct pass_finding *finding)
+/* Where a loop is all that is at fault, and both modules have it, what in it is? */
+static void enter_loop(struct search *search, const struct suspects *suspects, const bool *chosen,
+                       const struct pass_form *old, struct pass_finding *finding)
+{
+    const struct suspect *suspect = NULL;
+    for (int i = 0; i < suspects->count; i++) {
+        suspect = chosen[i] ? &suspects->list[i] : suspect;
+    }
+    const struct instruction *now = suspect->instruction;
+    now = now->opcode == OP_GET_TUPLE_ELEMENT ? now->operands[0] : now;
+    const struct instruction *before = search->pairs[index_of(&search->now, now)];
+    if (now->opcode == OP_WHILE && before != NULL && before->opcode == OP_WHILE) {
+        pass_culprits_enter(old, before, search->form, now, search->options, finding);
+    }
+}
+
+static void search_run(struct search *search, const struct pass_form *old,
+                       struct pass_finding *finding)
 {
     struct suspects *suspects = memory_zalloc(sizeof *suspects);
     bool chosen[SUSPECTS_MOST] = {false};
@@ -602,6 +564,9 @@ static void search_run(struct search *search, struct pass_finding *finding)
         if (done) {
             reduce(search, suspects, chosen);
             name_culprits(search, suspects, chosen, true, finding);
+            if (finding->culprit_count == 1) {
+                enter_loop(search, suspects, chosen, old, finding);
+            }
         } else if (finding->culprit_count == 0) {
             name_culprits(search, suspects, NULL, false, finding);
         }
@@ -631,7 +596,7 @@ void pass_culprits_find(const struct pass_form *old, const struct pass_form *now
         pair_names(&search);
         pair_places(&search);
         measure(&search, module->entry, NULL);
-        search_run(&search, finding);
+        search_run(&search, old, finding);
     }
     side_release(&search.old);
     side_release(&search.now);

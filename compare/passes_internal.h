@@ -148,6 +148,14 @@ void pass_bounds_accept(struct bound *bounds, const struct literal *first,
 /* `into` becomes the worse of both. */
 void pass_distance_worsen(struct pass_distance *into, const struct pass_distance *from);
 
+/* --- passes_values.c --- */
+
+/* A value that tells something: others will not have it by chance. */
+bool pass_value_tells(const struct literal *value);
+uint64_t pass_value_hash(const struct literal *value);
+/* How far two values of one shape are apart, in terms of the largest element; 0: not at all. */
+double pass_deviation(const struct literal *old, const struct literal *now);
+
 /* --- passes_culprits.c --- */
 
 struct pass_culprits_options {
@@ -164,5 +172,13 @@ struct pass_culprits_options {
 void pass_culprits_find(const struct pass_form *old, const struct pass_form *now,
                         struct module *module, const struct pass_culprits_options *options,
                         struct pass_finding *finding);
+
+/* --- passes_loops.c --- */
+
+/* A loop of both modules that is at fault: the culprits in the first iteration in which it parts,
+ * if they are found, become the finding's. */
+void pass_culprits_enter(const struct pass_form *old, const struct instruction *old_loop,
+                         const struct pass_form *now, const struct instruction *now_loop,
+                         const struct pass_culprits_options *options, struct pass_finding *finding);
 
 #endif

@@ -206,9 +206,11 @@ static void put_facts(struct writing *writing)
     text_append(out, ".\n\n");
     fenced(result->finding.picture, "", out);
     if (result->finding.culprit_count > 0) {
+        const char *within = result->finding.within != NULL ? result->finding.within : "";
         text_printf(out, "\nCulprits (%s):\n\n", passes_culprits_text(&result->finding));
         for (int i = 0; i < result->finding.culprit_count; i++) {
-            text_printf(out, "- `%s`\n", result->finding.culprits[i]);
+            text_printf(out, "- `%s`%s%s\n", result->finding.culprits[i],
+                        within[0] != '\0' ? ", " : "", within);
         }
     }
     if (writing->before < writing->bad - 1) {

@@ -382,6 +382,10 @@ static void finding(const struct passes_entry *entry, const struct passes_result
             text_markup(out, found->culprits[i]);
             text_append(out, "</code>");
         }
+        if (found->within != NULL) {
+            text_append(out, ", ");
+            text_markup(out, found->within);
+        }
         text_append(out, "</p>\n");
     }
     if (entry->diff[0] != '\0') {

@@ -228,6 +228,9 @@ void passes_report_finding(const struct passes_entry *entry, const struct passes
         for (int i = 0; i < finding->culprit_count; i++) {
             text_printf(out, "%s %s", i > 0 ? "," : "", finding->culprits[i]);
         }
+        if (finding->within != NULL) {
+            text_printf(out, " (%s)", finding->within);
+        }
         text_char(out, '\n');
     }
     if (entry->diff[0] != '\0') {
@@ -351,6 +354,7 @@ static json_t *finding_json(const struct passes_entry *entry, const struct passe
         json_array_append_new(culprits, string_or_null(finding->culprits[i]));
     }
     json_object_set_new(object, "culprits", culprits);
+    json_object_set_new(object, "culprits_within", string_or_null(finding->within));
     json_object_set_new(object, "culprits_restore", json_boolean(finding->restores));
     return object;
 }

@@ -226,6 +226,51 @@ START_TEST(test_inside_fusion)
 }
 END_TEST
 
+/* In a loop, the first iteration that goes wrong; in one that is in another, the first of both. */
+START_TEST(test_inside_loops)
+{
+#define NESTED(limit, step)                                                                 \
+    HEAD "inner {\n  p = (s32[], s32[64]) parameter(0)\n"                                   \
+         "  i = s32[] get-tuple-element(p), index=0\n"                                      \
+         "  v = s32[64] get-tuple-element(p), index=1\n  one = s32[] constant(1)\n"         \
+         "  j = s32[] add(i, one)\n  w = s32[64] broadcast(i), dimensions={}\n"             \
+         "  c = s32[64] " step "(v, w)\n  ROOT t = (s32[], s32[64]) tuple(j, c)\n}\n"       \
+         "more {\n  p.1 = (s32[], s32[64]) parameter(0)\n"                                  \
+         "  i.1 = s32[] get-tuple-element(p.1), index=0\n  n = s32[] constant(" limit ")\n" \
+         "  ROOT m = pred[] compare(i.1, n), direction=LT\n}\n"                             \
+         "outer {\n  q = (s32[], s32[64]) parameter(0)\n"                                   \
+         "  k = s32[] get-tuple-element(q), index=0\n"                                      \
+         "  x = s32[64] get-tuple-element(q), index=1\n  zero = s32[] constant(0)\n"        \
+         "  b = (s32[], s32[64]) tuple(zero, x)\n"                                          \
+         "  l = (s32[], s32[64]) while(b), condition=more, body=inner\n"                    \
+         "  y = s32[64] get-tuple-element(l), index=1\n  one.1 = s32[] constant(1)\n"       \
+         "  h = s32[] add(k, one.1)\n  ROOT u = (s32[], s32[64]) tuple(h, y)\n}\n"          \
+         "few {\n  q.1 = (s32[], s32[64]) parameter(0)\n"                                   \
+         "  k.1 = s32[] get-tuple-element(q.1), index=0\n  two = s32[] constant(2)\n"       \
+         "  ROOT f = pred[] compare(k.1, two), direction=LT\n}\n"                           \
+         "ENTRY e {\n  a = s32[64] parameter(0)\n  z = s32[] constant(0)\n"                 \
+         "  s = (s32[], s32[64]) tuple(z, a)\n"                                             \
+         "  o = (s32[], s32[64]) while(s), condition=few, body=outer\n"                     \
+         "  ROOT r = s32[64] get-tuple-element(o), index=1\n}\n"
+    /* Nothing is added or subtracted where i is 0. */
+    const struct step body[] = {{"", NESTED("4", "add")}, {"wrong", NESTED("4", "subtract")}, {0}};
+    struct passes_result result;
+    walk(body, NULL, &result);
+    ck_assert_str_eq(verdicts(&result), ".!");
+    ck_assert_int_eq(result.finding.culprit_count, 1);
+    ck_assert_str_eq(result.finding.culprits[0], "c");
+    ck_assert_str_eq(result.finding.within, "body of o, iteration 0, body of l, iteration 1");
+    passes_result_finish(&result);
+    const struct step condition[] = {{"", NESTED("4", "add")}, {"wrong", NESTED("3", "add")}, {0}};
+    walk(condition, NULL, &result);
+    ck_assert_str_eq(verdicts(&result), ".!");
+    ck_assert_int_eq(result.finding.culprit_count, 1);
+    ck_assert_str_eq(result.finding.culprits[0], "n");
+    ck_assert_str_eq(result.finding.within, "body of o, iteration 0, condition of l, iteration 3");
+    passes_result_finish(&result);
+}
+END_TEST
+
 /* Two faults at once: both must be replaced. */
 START_TEST(test_two_culprits)
 {
@@ -505,6 +550,7 @@ int main(void)
     tcase_add_test(cases, test_shifted);
     tcase_add_test(cases, test_dropped_element);
     tcase_add_test(cases, test_inside_fusion);
+    tcase_add_test(cases, test_inside_loops);
     tcase_add_test(cases, test_two_culprits);
     tcase_add_test(cases, test_unsupported);
     tcase_add_test(cases, test_first_module);
