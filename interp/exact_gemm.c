@@ -25,6 +25,7 @@ static struct {
                   double alpha, const double *a, blasint a_step, const double *b, blasint b_step,
                   double beta, double *out, blasint out_step);
     void (*set_num_threads)(int count);
+    const char *kernels; /* whose, by OpenBLAS's name */
 } blas;
 
 /* Blocked so that both panels' parts stay in cache; exact_dot.c calls it on tiles. */
@@ -95,26 +96,79 @@ static bool blas_is_right(void)
     return true;
 }
 
+/* An environment variable has this value while something is loaded. */
+struct lent_variable {
+    const char *name;
+    bool ours; /* it was not set */
+};
+
+static struct lent_variable lend(const char *name, const char *value)
+{
+    struct lent_variable lent = {name, value != NULL && getenv(name) == NULL};
+    if (lent.ours) {
+        setenv(name, value, 1);
+    }
+    return lent;
+}
+
+static void take_back(struct lent_variable lent)
+{
+    if (lent.ours) {
+        unsetenv(lent.name);
+    }
+}
+
 /* The threads are ours (pool.h), so OpenBLAS must start none. It listens only to the environment
- * when it is loaded; what we start must not. */
-static bool load_blas(void)
+ * when it is loaded; what we start must not. `kernels` (NULL: its own choice) names a processor. */
+static void *open_blas(const char *kernels)
 {
     static const char *const names[] = {"libopenblas.so.0", "libopenblas.so"};
-    static const char threads[] = "OPENBLAS_NUM_THREADS";
-    const bool ours = getenv(threads) == NULL;
+    struct lent_variable threads = lend("OPENBLAS_NUM_THREADS", "1");
+    struct lent_variable core = lend("OPENBLAS_CORETYPE", kernels);
     void *library = NULL;
-    if (ours) {
-        setenv(threads, "1", 1);
-    }
     for (int i = 0; i < 2 && library == NULL; i++) {
         library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     }
-    if (ours) {
-        unsetenv(threads);
+    take_back(core);
+    take_back(threads);
+    return library;
+}
+
+/* The kernels of a processor that ours can do as much as; NULL: nothing better is known. A release
+ * of OpenBLAS takes processors that came after it for a Prescott of 2004, which had no AVX. */
+static const char *better_kernels(const char *chosen)
+{
+#ifdef __x86_64__
+    if (strcmp(chosen, "Prescott") == 0 && __builtin_cpu_supports("avx2") &&
+        __builtin_cpu_supports("fma")) {
+        bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+        return wide ? "SkylakeX" : "Haswell";
+    }
+#endif
+    (void)chosen;
+    return NULL;
+}
+
+static const char *kernels_of(void *library)
+{
+    char *(*name)(void) = NULL;
+    *(void **)&name = dlsym(library, "openblas_get_corename");
+    return name != NULL ? name() : "";
+}
+
+static bool load_blas(void)
+{
+    void *library = open_blas(NULL);
+    const char *better = library != NULL ? better_kernels(kernels_of(library)) : NULL;
+    if (better != NULL && getenv("OPENBLAS_CORETYPE") == NULL) {
+        dlclose(library);
+        library = open_blas(better);
     }
     if (library == NULL) {
         return false;
     }
+    blas.kernels = kernels_of(library);
     *(void **)&blas.dgemm = dlsym(library, "cblas_dgemm");
     *(void **)&blas.set_num_threads = dlsym(library, "openblas_set_num_threads");
     return blas.dgemm != NULL && blas.set_num_threads != NULL;
@@ -130,6 +184,12 @@ static void prepare(void)
     if (!blas_is_right()) {
         gemm_distrust();
     }
+}
+
+const char *gemm_kernels(void)
+{
+    pthread_once(&prepared, prepare);
+    return blas.kernels;
 }
 
 void gemm_distrust(void)

@@ -26,4 +26,7 @@ void gemm_distrust(void);
 /* Whether it has come to that. */
 bool gemm_distrusted(void);
 
+/* The processor whose kernels OpenBLAS uses, by its own name ("Haswell"); NULL without OpenBLAS. */
+const char *gemm_kernels(void);
+
 #endif

@@ -645,6 +645,22 @@ START_TEST(test_same_everywhere)
 }
 END_TEST
 
+/* A processor that OpenBLAS does not know gets kernels that use what it can do, unless the
+ * environment says which. */
+START_TEST(test_kernels)
+{
+#ifdef __x86_64__
+    const char *wanted = getenv("OPENBLAS_CORETYPE");
+    if (wanted == NULL && gemm_kernels() != NULL && __builtin_cpu_supports("avx2") &&
+        __builtin_cpu_supports("fma")) {
+        ck_assert_str_ne(gemm_kernels(), "Prescott");
+        ck_assert_ptr_null(getenv("OPENBLAS_CORETYPE"));
+    }
+#endif
+    ck_assert(gemm_kernels() == NULL || gemm_kernels()[0] != '\0');
+}
+END_TEST
+
 /* Sums that are not rounded lie within their bounds, which are small. */
 struct bounded {
     double sums[24 * 20], bounds[24 * 20];
@@ -731,6 +747,7 @@ int main(int argc, char **argv)
     tcase_add_test(all, test_one);
     tcase_add_test(all, test_distrusted);
     tcase_add_test(all, test_same_everywhere);
+    tcase_add_test(all, test_kernels);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
