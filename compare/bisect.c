@@ -1,33 +1,27 @@
 /* Bisection, level by level. */
 #include "compare/bisect.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare/golden_values.h"
+#include "compare/bisect_internal.h"
+#include "compare/devices.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
 #include "hlo/base/text.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
 
-enum { ITERATIONS_MOST = 1000, DEPTH_MOST = 32 };
-
 /* What is known of the cut at an instruction. */
 enum { UNKNOWN, GOOD, BAD };
 
-struct bisection {
-    const struct bisect_options *options;
-    struct bisect_result *result;
-    int leaf; /* of the last run that failed: the output that is furthest off, −1: none is */
-};
-
-static void say(const struct bisection *bisection, const char *format, const char *name)
+void bisect_say(const struct bisection *bisection, const char *what, const char *name)
 {
     if (bisection->options->on_progress != NULL) {
         struct text text;
         text_init(&text);
-        text_printf(&text, "%s %s", format, name);
+        text_printf(&text, "%s %s", what, name);
         bisection->options->on_progress(bisection->options->context, text.data);
         text_finish(&text);
     }
@@ -50,6 +44,21 @@ static int wrong_leaf(const struct differential_result *result)
     return wrong;
 }
 
+/* Keeps what went wrong where. */
+static void remember(struct bisection *bisection, const struct differential_result *result)
+{
+    bisection->leaf = wrong_leaf(result);
+    bisection->device = -1;
+    bisection->devices_wrong = 0;
+    bisection->device_count = result->device_count;
+    for (int d = 0; result->devices != NULL && d < result->device_count; d++) {
+        if (result->devices[d].outcome == OUTCOME_MISMATCH) {
+            bisection->device = bisection->devices_wrong == 0 ? d : bisection->device;
+            bisection->devices_wrong++;
+        }
+    }
+}
+
 /* Does it fail as the whole did? A mismatch of any kind counts: NaN further up may be wrong values
  * further down. */
 static bool fails_as_wanted(const struct differential_result *result,
@@ -65,11 +74,11 @@ static bool fails_as_wanted(const struct differential_result *result,
 
 /* Runs the part; true when it fails as the whole did. The picture goes to *picture if that is not
  * NULL. */
-static bool fails(struct bisection *bisection, const struct specimen *part, char **picture)
+bool bisect_fails(struct bisection *bisection, const struct specimen *part, char **picture)
 {
     struct differential_options options = bisection->options->differential;
     options.arguments = part->arguments;
-    options.argument_count = part->argument_count;
+    options.argument_count = specimen_argument_total(part);
     const struct bisect_options *asked = bisection->options;
     int runs = asked->runs > 1 ? asked->runs : 1;
     bool same = false;
@@ -83,7 +92,7 @@ static bool fails(struct bisection *bisection, const struct specimen *part, char
                          &options, &result);
         same = fails_as_wanted(&result, &bisection->result->signature);
         if (same) {
-            bisection->leaf = wrong_leaf(&result);
+            remember(bisection, &result);
         }
         if (same && picture != NULL) {
             free(*picture);
@@ -95,7 +104,7 @@ static bool fails(struct bisection *bisection, const struct specimen *part, char
 }
 
 /* Keeps the part as the answer so far. */
-static void keep_part(struct bisection *bisection, const struct specimen *part)
+void bisect_keep_part(struct bisection *bisection, const struct specimen *part)
 {
     struct error ignored = {0};
     struct specimen own;
@@ -117,8 +126,20 @@ static bool flat(const struct shape *shape)
 
 static bool can_be_cut(const struct instruction *instruction)
 {
-    return instruction->opcode != OP_PARAMETER && instruction->opcode != OP_CONSTANT &&
-           instruction->opcode != OP_TUPLE && flat(instruction->shape);
+    switch (instruction->opcode) {
+    case OP_PARAMETER:
+    case OP_CONSTANT:
+    case OP_TUPLE:
+    case OP_ASYNC_START: /* no result without their ends */
+    case OP_ASYNC_UPDATE:
+    case OP_ALL_GATHER_START:
+    case OP_ALL_REDUCE_START:
+    case OP_COLLECTIVE_PERMUTE_START:
+    case OP_COPY_START:
+        return false;
+    default:
+        return flat(instruction->shape);
+    }
 }
 
 static bool cut_fails(struct bisection *bisection, const struct specimen *specimen,
@@ -129,8 +150,8 @@ static bool cut_fails(struct bisection *bisection, const struct specimen *specim
     if (!specimen_cut(specimen, instruction, &cut, &ignored)) {
         return false;
     }
-    say(bisection, "cut at", instruction->name);
-    bool bad = fails(bisection, &cut, NULL);
+    bisect_say(bisection, "cut at", instruction->name);
+    bool bad = bisect_fails(bisection, &cut, NULL);
     specimen_finish(&cut);
     return bad;
 }
@@ -268,174 +289,154 @@ static const struct instruction *bad_output(struct bisection *bisection,
 
 /* --- isolated, and inside --- */
 
-static void add_level(struct bisection *bisection, const struct instruction *instruction,
-                      int64_t iteration, bool isolated)
+struct bisect_level *bisect_add_level(struct bisection *bisection,
+                                      const struct instruction *instruction)
 {
     struct bisect_result *result = bisection->result;
     result->levels =
         memory_realloc(result->levels, ((size_t)result->level_count + 1) * sizeof *result->levels);
-    result->levels[result->level_count++] =
-        (struct bisect_level){.computation = memory_strdup(instruction->parent->name),
-                              .instruction = memory_strdup(instruction->name),
-                              .opcode = opcode_text(instruction->opcode),
-                              .iteration = iteration,
-                              .isolated = isolated};
+    struct bisect_level *level = &result->levels[result->level_count++];
+    *level = (struct bisect_level){.computation = memory_strdup(instruction->parent->name),
+                                   .instruction = memory_strdup(instruction->name),
+                                   .opcode = opcode_text(instruction->opcode),
+                                   .iteration = -1,
+                                   .device = -1};
+    return level;
 }
 
-static void set_note(struct bisection *bisection, const char *note)
+void bisect_set_note(struct bisection *bisection, const char *format, ...)
 {
+    struct text text;
+    text_init(&text);
+    va_list args;
+    va_start(args, format);
+    text_vprintf(&text, format, args);
+    va_end(args);
     free(bisection->result->note);
-    bisection->result->note = memory_strdup(note);
+    bisection->result->note = text_take(&text);
+    text_finish(&text);
 }
 
-static struct literal **operand_values(const struct instruction *instruction,
-                                       const struct golden_values *values)
+/* The smallest part of this level that fails: the instruction alone, or else the module cut at it;
+ * its picture and devices are kept. False when neither fails (now), and there is none. */
+static bool find_part(struct bisection *bisection, const struct specimen *specimen,
+                      const struct instruction *bad, const struct golden_values *values,
+                      struct specimen *part, bool *isolated)
 {
-    struct literal **operands =
-        memory_zalloc(((size_t)instruction->operand_count + 1) * sizeof *operands);
-    for (int k = 0; k < instruction->operand_count; k++) {
-        operands[k] = values->list[instruction->operands[k]->id];
-    }
-    return operands;
-}
-
-static bool search(struct bisection *bisection, const struct specimen *specimen, int64_t iteration,
-                   int depth);
-
-/* Goes into the computation with those arguments. True if it fails there. */
-static bool enter(struct bisection *bisection, const struct specimen *specimen,
-                  const struct computation *computation, struct literal *const *arguments,
-                  int64_t iteration, int depth)
-{
-    struct specimen body;
     struct error ignored = {0};
-    for (int i = 0; i < computation->parameter_count; i++) {
-        if (arguments[i] == NULL) {
-            return false;
+    char **picture = &bisection->result->picture;
+    bisection->device_count = 0;
+    *isolated = false;
+    bisect_say(bisection, "alone:", bad->name);
+    if (specimen_alone(specimen, bad, (struct literal *const *const *)values->lists, part,
+                       &ignored)) {
+        *isolated = bisect_fails(bisection, part, picture);
+        if (*isolated) {
+            return true;
         }
+        specimen_finish(part);
     }
-    if (!specimen_body(specimen, computation, arguments, &body, &ignored)) {
-        return false;
+    if (specimen_cut(specimen, bad, part, &ignored)) {
+        if (bisect_fails(bisection, part, picture)) {
+            return true;
+        }
+        specimen_finish(part);
     }
-    say(bisection, "into", computation->name);
-    bool bad = fails(bisection, &body, NULL);
-    if (bad) {
-        search(bisection, &body, iteration, depth + 1);
-    }
-    specimen_finish(&body);
-    return bad;
+    return false;
 }
 
-/* The first iteration whose step alone fails. */
-static bool enter_loop(struct bisection *bisection, const struct specimen *specimen,
-                       const struct instruction *loop, int depth)
-{
-    int64_t most = bisection->options->iterations_most;
-    struct loop_states states;
-    loop_states_find(specimen, loop, most > 0 ? most : ITERATIONS_MOST, &states);
-    bool bad = false;
-    for (int64_t i = 0; i < states.count && !bad; i++) {
-        bad = enter(bisection, specimen, loop->called[0], &states.list[i], i, depth);
-    }
-    loop_states_finish(&states);
-    return bad;
-}
-
-/* The branch that the golden takes. */
-static bool enter_branch(struct bisection *bisection, const struct specimen *specimen,
-                         const struct instruction *conditional, struct literal *const *operands,
-                         int depth)
-{
-    int64_t branch = operands[0] != NULL ? literal_get_int(operands[0], 0) : 0;
-    if (conditional->operands[0]->shape->type == TYPE_PRED) {
-        branch = branch != 0 ? 0 : 1;
-    } else if (branch < 0 || branch >= conditional->called_count) {
-        branch = conditional->called_count - 1;
-    }
-    return enter(bisection, specimen, conditional->called[branch], operands + 1 + branch, -1,
-                 depth);
-}
-
-static bool go_inside(struct bisection *bisection, const struct specimen *specimen,
-                      const struct instruction *instruction, struct literal *const *operands,
-                      int depth)
-{
-    if (depth == DEPTH_MOST) {
-        return false;
-    }
-    switch (instruction->opcode) {
-    case OP_CALL:
-    case OP_FUSION:
-        return enter(bisection, specimen, instruction->called[0], operands, -1, depth);
-    case OP_WHILE:
-        return enter_loop(bisection, specimen, instruction, depth);
-    case OP_CONDITIONAL:
-        return enter_branch(bisection, specimen, instruction, operands, depth);
-    default:
-        return false;
-    }
-}
-
-static bool calls_more_than_a_reducer(const struct instruction *instruction)
-{
-    return instruction->opcode == OP_CALL || instruction->opcode == OP_FUSION ||
-           instruction->opcode == OP_WHILE || instruction->opcode == OP_CONDITIONAL;
-}
-
-/* The specimen fails: finds where, on this level and those below. */
-static bool search(struct bisection *bisection, const struct specimen *specimen, int64_t iteration,
+void bisect_search(struct bisection *bisection, const struct specimen *specimen, int64_t iteration,
                    int depth)
 {
-    struct error ignored = {0};
     const struct instruction *bad = first_bad(bisection, specimen, bad_output(bisection, specimen));
     struct golden_values values;
-    struct specimen part;
+    struct specimen part = {0};
+    bool isolated;
     golden_values_find(specimen, &values);
-    struct literal **operands = operand_values(bad, &values);
-    bool isolated = false;
-    if (specimen_alone(specimen, bad, operands, &part, &ignored)) {
-        say(bisection, "alone:", bad->name);
-        isolated = fails(bisection, &part, &bisection->result->picture);
-        if (isolated) {
-            keep_part(bisection, &part);
-        }
-        specimen_finish(&part);
+    bool has_part = find_part(bisection, specimen, bad, &values, &part, &isolated);
+    struct bisect_level *level = bisect_add_level(bisection, bad);
+    level->iteration = iteration;
+    level->isolated = isolated;
+    if (bisection->device_count > 1) {
+        level->device = bisection->device;
+        level->devices_wrong = bisection->devices_wrong;
+        level->device_count = bisection->device_count;
     }
-    if (!isolated && specimen_cut(specimen, bad, &part, &ignored)) {
-        fails(bisection, &part, &bisection->result->picture);
-        keep_part(bisection, &part);
-        specimen_finish(&part);
-        set_note(bisection,
-                 "it fails only together with what comes before it: its operands are right, "
-                 "and alone on them it passes");
-    } else {
-        set_note(bisection, "");
+    bisect_set_note(bisection, "%s",
+                    isolated ? ""
+                             : "it fails only together with what comes before it: its operands are "
+                               "right, and alone on them it passes");
+    if (has_part) {
+        bisect_keep_part(bisection, &part);
     }
-    add_level(bisection, bad, iteration, isolated);
     int levels = bisection->result->level_count;
-    if (calls_more_than_a_reducer(bad) && !go_inside(bisection, specimen, bad, operands, depth) &&
-        levels == bisection->result->level_count) {
-        set_note(bisection,
-                 bad->opcode == OP_WHILE
-                     ? "each step of the loop passes alone: what fails is how they follow "
-                       "on each other, or how often"
-                     : "what it calls passes on its own");
+    if (bisect_has_inside(bad)) {
+        if (!bisect_go_inside(bisection, specimen, bad, &values, depth) &&
+            levels == bisection->result->level_count && bisection->result->note[0] == '\0') {
+            bisect_set_note(bisection, "what it calls passes on its own");
+        }
+    } else if (has_part) {
+        bisect_applied(bisection, specimen, bad, &values, &part);
     }
-    free(operands);
+    if (has_part) {
+        specimen_finish(&part);
+    }
     golden_values_finish(&values);
-    return true;
 }
 
 /* --- the public face --- */
+
+/* Runs the part that was found once more, or as often as is asked: the odds. */
+static void confirm(struct bisection *bisection)
+{
+    struct bisect_result *result = bisection->result;
+    const struct bisect_options *options = bisection->options;
+    int runs = options->runs > 1 ? options->runs : 1;
+    for (int i = 0; result->part.module != NULL && i < runs; i++) {
+        if (options->stopped != NULL && options->stopped(options->context)) {
+            break;
+        }
+        struct bisect_options once = *options;
+        struct bisection single = {.options = &once, .result = result};
+        once.runs = 1;
+        result->confirming_runs++;
+        result->confirming_failures += bisect_fails(&single, &result->part, NULL);
+    }
+}
+
+/* A copy for the search: with arguments for each device, or of one device alone if devices do not
+ * matter and it fails then too. */
+static void prepare(struct bisection *bisection, const struct specimen *specimen,
+                    struct specimen *prepared)
+{
+    struct error ignored = {0};
+    specimen_borrow(specimen, prepared);
+    specimen_spread(prepared);
+    if (specimen_sets(prepared) == 1 || devices_matter(prepared->module)) {
+        return;
+    }
+    struct specimen single;
+    int device = bisection->device >= 0 ? bisection->device : 0;
+    if (!specimen_of_device(prepared, device, &single, &ignored)) {
+        return;
+    }
+    if (!bisect_fails(bisection, &single, NULL)) {
+        specimen_finish(&single);
+        return;
+    }
+    specimen_finish(prepared);
+    *prepared = single;
+    return;
+}
 
 bool bisect_run(const struct specimen *specimen, const struct bisect_options *options,
                 struct bisect_result *result, struct error *err)
 {
     *result = (struct bisect_result){.picture = memory_strdup(""), .note = memory_strdup("")};
-    struct bisection bisection = {.options = options, .result = result};
+    struct bisection bisection = {.options = options, .result = result, .device = -1};
     struct differential_options whole = options->differential;
     whole.arguments = specimen->arguments;
-    whole.argument_count = specimen->argument_count;
+    whole.argument_count = specimen_argument_total(specimen);
     bool ok = true, found = false;
     for (int i = 0; ok && !found && (i == 0 || i < options->runs); i++) {
         struct differential_result run;
@@ -443,7 +444,7 @@ bool bisect_run(const struct specimen *specimen, const struct bisect_options *op
         differential_run(specimen->module, options->backend, options->reference, &whole, &run);
         failure_signature_finish(&result->signature);
         failure_signature_of(&run, &result->signature);
-        bisection.leaf = wrong_leaf(&run);
+        remember(&bisection, &run);
         ok = run.outcome != OUTCOME_UNSUPPORTED ||
              error_set(err, ERROR_UNIMPLEMENTED, "%s", run.message);
         found = ok && run.outcome != OUTCOME_PASS && run.outcome != OUTCOME_VACUOUS &&
@@ -451,7 +452,11 @@ bool bisect_run(const struct specimen *specimen, const struct bisect_options *op
         differential_result_finish(&run);
     }
     if (found) {
-        search(&bisection, specimen, -1, 0);
+        struct specimen prepared;
+        prepare(&bisection, specimen, &prepared);
+        bisect_search(&bisection, &prepared, -1, 0);
+        specimen_finish(&prepared);
+        confirm(&bisection);
     }
     if (!ok) {
         bisect_result_finish(result);

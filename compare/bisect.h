@@ -4,7 +4,8 @@
  * of its operands pass (*accumulated*: errors add up as they do in the module). That instruction is
  * then tried alone on the reference's operand values (*isolated*). Where it calls computations, the
  * search goes on inside: fusions and calls with the reference's operands, branches that are taken,
- * bodies of loops at the first iteration whose step fails on the reference's state. */
+ * bodies of loops at the first iteration that parts, beginnings of asynchronous chains, and what is
+ * applied to elements. At the end the part that was found is run again. */
 #ifndef COMPARE_BISECT_H
 #define COMPARE_BISECT_H
 
@@ -16,6 +17,13 @@ struct bisect_level {
     const char *opcode;
     int64_t iteration; /* of the loop whose body this level is in; −1 elsewhere */
     bool isolated;     /* it also fails alone on the reference's operands */
+    /* In a computation that the level above applies to elements (a reducer, a comparator, what a
+     * scatter combines with, a map). Isolated: the computation fails alone, on samples of the
+     * operands' elements; else what applies it fails with this and passes without. */
+    bool applied;
+    /* Of several devices: the first that parts (replica * partitions + partition), −1 when none
+     * gave results; how many do. device_count is 0 on one device. */
+    int device, devices_wrong, device_count;
 };
 
 struct bisect_options {
@@ -33,8 +41,9 @@ struct bisect_options {
 struct bisect_result {
     struct failure_signature signature; /* of the whole module; PASS: nothing to find */
     int level_count;
-    struct bisect_level *levels; /* outermost first; the last is the answer */
-    int runs;                    /* on the backend */
+    struct bisect_level *levels;              /* outermost first; the last is the answer */
+    int runs;                                 /* on the backend */
+    int confirming_runs, confirming_failures; /* of the part, at the end: how many failed */
     /* The smallest part that failed: the instruction alone if that fails, else the module cut at
      * it. It stands on its own. Empty when nothing was found. */
     struct specimen part;

@@ -6,19 +6,23 @@
 #include "hlo/shrink/shrink.h"
 
 struct golden_values {
-    int count;
-    struct literal **list; /* [entry instruction]; NULL where evaluation did not come to it */
+    int count, sets;
+    struct literal **
+        *lists; /* [set][entry instruction]; NULL where evaluation did not come to it */
 };
-/* Evaluates the specimen; stops where it cannot go on. */
+/* Evaluates the specimen, on each of its devices; stops where it cannot go on. A specimen for
+ * several devices has arguments for each. */
 void golden_values_find(const struct specimen *specimen, struct golden_values *values);
 void golden_values_finish(struct golden_values *values);
 /* As shrink_value (context: struct golden_values). */
 shrink_value golden_value_of;
 
-/* The arguments of the body of a loop of the entry at each iteration, at most `most` of them. */
+/* The arguments of the body of a loop of the entry at each iteration to which all devices come, at
+ * most `most` of them. */
 struct loop_states {
     int64_t count;
-    struct literal **list;
+    int sets;
+    struct literal ***lists; /* [set][iteration] */
 };
 void loop_states_find(const struct specimen *specimen, const struct instruction *loop, int64_t most,
                       struct loop_states *states);

@@ -46,9 +46,9 @@ struct trial {
 static bool same_specimen(const struct specimen *a, const struct specimen *b)
 {
     struct error ignored = {0};
-    bool same =
-        a->argument_count == b->argument_count && module_equal(a->module, b->module, &ignored);
-    for (int i = 0; same && i < a->argument_count; i++) {
+    bool same = a->argument_count == b->argument_count && specimen_sets(a) == specimen_sets(b) &&
+                module_equal(a->module, b->module, &ignored);
+    for (int i = 0; same && i < specimen_argument_total(a); i++) {
         same = literal_equal(a->arguments[i], b->arguments[i]);
     }
     return same;
@@ -216,6 +216,7 @@ void shrink_run(struct specimen *specimen, const struct shrink_options *options,
     struct shrinking shrinking = {
         .best = specimen, .options = options, .statistics = statistics, .start = clock_seconds()};
     bool changed = true;
+    specimen_spread(specimen);
     while (changed && !over(&shrinking)) {
         changed = false;
         for (int i = 0; i < simplification_count && !over(&shrinking); i++) {
@@ -306,7 +307,7 @@ bool shrink_test_backend(void *context, int thread, const struct specimen *speci
     for (int i = 0; i < runs && failed < wanted && failed + (runs - i) >= wanted; i++) {
         struct differential_options options = test->differential;
         options.arguments = specimen->arguments;
-        options.argument_count = specimen->argument_count;
+        options.argument_count = specimen_argument_total(specimen);
         struct differential_result result;
         struct failure_signature signature;
         differential_run(specimen->module, test->backends[thread], test->references[thread],

@@ -328,10 +328,14 @@ static bool run_step(struct evaluation *evaluation, const struct step *step, str
     }
     slots[step->instruction->id] = value;
     const struct interp_options *options = &evaluation->options;
-    if (options->on_instruction != NULL && observed(evaluation) &&
-        !options->on_instruction(options->context, step->instruction, value, evaluation->iteration,
-                                 err)) {
-        return false;
+    if (options->on_instruction != NULL && observed(evaluation)) {
+        if (options->device != NULL) {
+            *options->device = grid_device(evaluation);
+        }
+        if (!options->on_instruction(options->context, step->instruction, value,
+                                     evaluation->iteration, err)) {
+            return false;
+        }
     }
     for (int r = 0; r < step->release_count; r++) {
         int slot = step->operands[step->releases[r]];

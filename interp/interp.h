@@ -82,6 +82,9 @@ struct interp_options {
     struct literal *(*replace)(void *context, const struct instruction *instruction,
                                int64_t iteration);
     void *context;
+    /* Where to tell, before each call of on_instruction, which device it is about (as results are
+     * numbered); NULL = nowhere. */
+    int *device;
     /* Evaluation stops with DEADLINE_EXCEEDED once this returns true; NULL = never. */
     bool (*cancelled)(void *context);
     int64_t max_loop_iterations; /* of one while; 0 = no limit */

@@ -32,7 +32,7 @@ static void show_progress(void *context, const char *what)
     }
 }
 
-/* "while.3 (while), iteration 7 → tanh.2 (tanh)" */
+/* "while.3 (while) → iteration 7: reduce.1 (reduce) → applied: tanh.2 (tanh)" */
 static void print_levels(const struct bisect_result *result, struct text *out)
 {
     for (int i = 0; i < result->level_count; i++) {
@@ -41,12 +41,53 @@ static void print_levels(const struct bisect_result *result, struct text *out)
         if (level->iteration >= 0) {
             text_printf(out, "iteration %lld: ", (long long)level->iteration);
         }
-        text_printf(out, "%s (%s)", level->instruction, level->opcode);
+        text_printf(out, "%s%s (%s)", level->applied ? "applied: " : "", level->instruction,
+                    level->opcode);
+    }
+}
+
+/* How the last level is known, and on which devices. */
+static void print_evidence(const struct bisect_result *result, const struct module *module)
+{
+    const struct bisect_level *last = &result->levels[result->level_count - 1];
+    if (last->applied && last->isolated) {
+        printf("  applied: %s, mapped over samples of the operands, fails with what %s gives; "
+               "with what comes before it passes\n",
+               last->computation, last->instruction);
+    } else if (last->applied) {
+        printf("  applied: with a plain computation in the place of %s it passes, with what %s "
+               "gives it fails\n",
+               last->computation, last->instruction);
+    } else {
+        printf("  accumulated: the module cut there fails; cut at its operands it passes\n");
+        printf("  isolated: alone on the reference's operands it %s\n",
+               last->isolated ? "fails" : "passes");
+    }
+    for (int i = result->level_count - 1; i >= 0; i--) {
+        const struct bisect_level *level = &result->levels[i];
+        if (level->device_count > 1 && level->device >= 0) {
+            int64_t partitions = module->config.partition_count;
+            partitions = partitions > 1 ? partitions : 1;
+            printf("  devices: %s is wrong on %d of %d, first on replica %lld, partition %lld\n",
+                   level->instruction, level->devices_wrong, level->device_count,
+                   (long long)(level->device / partitions),
+                   (long long)(level->device % partitions));
+            break;
+        }
+    }
+    printf("  confirmed: the part %s%s", result->confirming_failures > 0 ? "fails" : "passes",
+           result->confirming_runs == 1 ? " again\n" : "");
+    if (result->confirming_runs != 1) {
+        printf(" in %d of %d runs\n",
+               result->confirming_failures > 0
+                   ? result->confirming_failures
+                   : result->confirming_runs - result->confirming_failures,
+               result->confirming_runs);
     }
 }
 
 static void print_result(const struct bisect_command *command, const struct bisect_result *result,
-                         const char *path, const char *output)
+                         const struct module *module, const char *path, const char *output)
 {
     struct text text;
     text_init(&text);
@@ -56,14 +97,11 @@ static void print_result(const struct bisect_command *command, const struct bise
         text_finish(&text);
         return;
     }
-    const struct bisect_level *last = &result->levels[result->level_count - 1];
     printf("%s: %s on %s\nfirst wrong: ", path, text.data, command->backends.items[0]);
     text_clear(&text);
     print_levels(result, &text);
     printf("%s\n", text.data);
-    printf("  accumulated: the module cut there fails; cut at its operands it passes\n");
-    printf("  isolated: alone on the reference's operands it %s\n",
-           last->isolated ? "fails" : "passes");
+    print_evidence(result, module);
     if (result->note[0] != '\0') {
         printf("  note: %s\n", result->note);
     }
@@ -80,24 +118,28 @@ static json_t *result_json(const struct bisect_result *result, const char *path)
     json_t *levels = json_array();
     for (int i = 0; i < result->level_count; i++) {
         const struct bisect_level *level = &result->levels[i];
-        json_array_append_new(levels,
-                              json_pack("{s:s, s:s, s:s, s:I, s:b}", "computation",
-                                        level->computation, "instruction", level->instruction,
-                                        "opcode", level->opcode, "iteration",
-                                        (json_int_t)level->iteration, "isolated", level->isolated));
+        json_array_append_new(
+            levels,
+            json_pack("{s:s, s:s, s:s, s:I, s:b, s:b, s:i, s:i, s:i}", "computation",
+                      level->computation, "instruction", level->instruction, "opcode",
+                      level->opcode, "iteration", (json_int_t)level->iteration, "isolated",
+                      level->isolated, "applied", level->applied, "device", level->device,
+                      "devices_wrong", level->devices_wrong, "device_count", level->device_count));
     }
     struct text text;
     text_init(&text);
     failure_signature_print(&result->signature, &text);
-    json_t *object = json_pack("{s:s, s:s, s:o, s:i, s:s, s:s}", "module", path, "signature",
-                               text.data, "levels", levels, "runs", result->runs, "picture",
-                               result->picture, "note", result->note);
+    json_t *object =
+        json_pack("{s:s, s:s, s:o, s:i, s:i, s:i, s:s, s:s}", "module", path, "signature",
+                  text.data, "levels", levels, "runs", result->runs, "confirming_runs",
+                  result->confirming_runs, "confirming_failures", result->confirming_failures,
+                  "picture", result->picture, "note", result->note);
     text_finish(&text);
     return object;
 }
 
 static int report(const struct bisect_command *command, const struct bisect_result *result,
-                  const char *path)
+                  const struct module *module, const char *path)
 {
     struct error err = {0};
     struct text output, note;
@@ -119,7 +161,7 @@ static int report(const struct bisect_command *command, const struct bisect_resu
         }
     }
     if (!command->quiet) {
-        print_result(command, result, path, output.data);
+        print_result(command, result, module, path, output.data);
     }
     if (command->json != NULL) {
         json_t *object = result_json(result, path);
@@ -160,7 +202,7 @@ static int run_command(struct bisect_command *command, const char *path)
         fprintf(stderr, "\r\033[K");
     }
     if (ok) {
-        status = report(command, &result, path);
+        status = report(command, &result, specimen.module, path);
         bisect_result_finish(&result);
     } else {
         print_error(&err);

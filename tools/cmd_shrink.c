@@ -101,7 +101,7 @@ static bool find_signature(struct shrink_command *command)
     for (int i = 0; i < runs; i++) {
         struct differential_options options = test->differential;
         options.arguments = command->specimen.arguments;
-        options.argument_count = command->specimen.argument_count;
+        options.argument_count = specimen_argument_total(&command->specimen);
         struct differential_result result;
         struct failure_signature signature;
         differential_run(command->specimen.module, test->backends[0], test->references[0], &options,
@@ -213,7 +213,7 @@ static bool adopt_signature(struct shrink_command *command, const struct specime
     struct shrink_backend_test *test = &command->test;
     struct differential_options options = test->differential;
     options.arguments = part->arguments;
-    options.argument_count = part->argument_count;
+    options.argument_count = specimen_argument_total(part);
     struct differential_result result;
     struct failure_signature signature;
     differential_run(part->module, test->backends[0], test->references[0], &options, &result);

@@ -40,13 +40,22 @@ static bool make_specimen(const struct failing *failing, struct loaded_module *p
 {
     int count = part->module->entry->parameter_count;
     struct specimen borrowed = {.module = part->module, .argument_count = count};
-    borrowed.arguments = memory_zalloc(((size_t)count + 1) * sizeof *borrowed.arguments);
-    struct input_options inputs = {.seed = (uint64_t)failing->seed};
-    for (int i = 0; arguments->count == count && i < count; i++) {
+    int devices = specimen_devices(&borrowed), given = arguments->count;
+    bool drawn = given == 0 && count > 0;
+    borrowed.set_count = drawn || (given == count * devices && given > 0) ? devices : 1;
+    borrowed.arguments =
+        memory_zalloc(((size_t)specimen_argument_total(&borrowed) + 1) * sizeof(struct literal *));
+    bool ok = drawn || given == specimen_argument_total(&borrowed) ||
+              error_set(err, ERROR_INVALID_ARGUMENT,
+                        "%d arguments are given for %d parameters on %d device%s", given, count,
+                        devices, devices == 1 ? "" : "s");
+    for (int i = 0; ok && i < given; i++) {
         borrowed.arguments[i] = literal_retain(arguments->literals[i]);
     }
-    bool ok = arguments->count == count ||
-              inputs_generate(part->module, &inputs, borrowed.arguments, NULL, err);
+    for (int d = 0; ok && drawn && d < specimen_sets(&borrowed); d++) { /* as in a run */
+        struct input_options inputs = {.seed = (uint64_t)failing->seed + ((uint64_t)d << 32)};
+        ok = inputs_generate(part->module, &inputs, borrowed.arguments + d * count, NULL, err);
+    }
     ok = ok && specimen_copy(&borrowed, specimen, err);
     borrowed.module = NULL;
     specimen_finish(&borrowed);

@@ -33,8 +33,8 @@ struct failing {
 
 /* Looks words up; false with a message on stderr. */
 bool failing_set(struct failing *failing);
-/* The one module of the file with its arguments: --inputs, "//@ arg" lines, a snapshot's, or from
- * the seed. */
+/* The one module of the file with its arguments: --inputs, "//@ arg" lines, a snapshot's (one a
+ * parameter, or one a device and parameter, as in `run`), or from the seed, for each device. */
 bool failing_load(const struct failing *failing, const char *path, struct specimen *specimen,
                   struct error *err);
 /* The backend with the flags; timeout in seconds. NULL with *err. */

@@ -24,7 +24,7 @@ void specimen_print(const struct specimen *specimen, const char *note, struct te
     if (note[0] != '\0') {
         text_printf(out, "//@ note %s\n", note);
     }
-    for (int i = 0; i < specimen->argument_count; i++) {
+    for (int i = 0; i < specimen_argument_total(specimen); i++) {
         text_append(out, "//@ arg ");
         shape_print(specimen->arguments[i]->shape, false, out);
         text_char(out, ' ');

@@ -149,12 +149,22 @@ bool apply_parameters(const struct specimen *original, struct specimen *copy,
 {
     const struct instruction *old = place_instruction(original, place);
     struct instruction *instruction = place_instruction(copy, place);
-    struct literal *argument = value != NULL ? value(context, old) : NULL;
-    if (argument == NULL) {
-        return false;
+    int sets = specimen_sets(original);
+    struct literal **arguments = memory_zalloc((size_t)sets * sizeof *arguments);
+    bool all = value != NULL;
+    for (int s = 0; all && s < sets; s++) {
+        arguments[s] = value(context, old, s);
+        all = arguments[s] != NULL;
     }
-    shrink_become_parameter(copy, instruction, argument);
-    return true;
+    if (all) {
+        shrink_become_parameter(copy, instruction, arguments);
+    } else {
+        for (int s = 0; s < sets; s++) {
+            literal_release(arguments[s]);
+        }
+    }
+    free(arguments);
+    return all;
 }
 
 /* --- operands that stand in --- */

@@ -22,20 +22,60 @@ bool specimen_cut(const struct specimen *specimen, const struct instruction *ins
     return finish_part(part, err);
 }
 
+/* What an instruction needs that ends an asynchronous chain is its beginning, not a value. */
+static bool is_chain(const struct instruction *operand)
+{
+    switch (operand->opcode) {
+    case OP_ASYNC_START:
+    case OP_ASYNC_UPDATE:
+    case OP_ALL_GATHER_START:
+    case OP_ALL_REDUCE_START:
+    case OP_COLLECTIVE_PERMUTE_START:
+    case OP_COPY_START:
+    case OP_SEND:
+    case OP_RECV:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Makes parameters of the operands. */
+static void give_operands(struct specimen *part, struct instruction *instruction,
+                          struct literal *const *const *values)
+{
+    int sets = specimen_sets(part);
+    instruction->control_count = 0;
+    for (int k = 0; k < instruction->operand_count; k++) {
+        struct instruction *operand = instruction->operands[k];
+        if (is_chain(operand)) {
+            give_operands(part, operand, values);
+            continue;
+        }
+        struct literal **given = memory_zalloc((size_t)sets * sizeof *given);
+        bool all = operand->opcode != OP_PARAMETER && operand->opcode != OP_CONSTANT &&
+                   operand->shape->type != TYPE_TOKEN;
+        for (int s = 0; s < sets; s++) {
+            given[s] = values[s][operand->id];
+            all &= given[s] != NULL;
+        }
+        for (int s = 0; all && s < sets; s++) {
+            literal_retain(given[s]);
+        }
+        if (all) {
+            shrink_become_parameter(part, operand, given);
+        }
+        free(given);
+    }
+}
+
 bool specimen_alone(const struct specimen *specimen, const struct instruction *instruction,
-                    struct literal *const *operands, struct specimen *part, struct error *err)
+                    struct literal *const *const *values, struct specimen *part, struct error *err)
 {
     specimen_borrow(specimen, part);
     struct computation *entry = part->module->entry;
     struct instruction *root = entry->instructions[instruction->id];
-    for (int k = 0; k < root->operand_count; k++) {
-        struct instruction *operand = root->operands[k];
-        bool constant = operand->opcode == OP_CONSTANT;
-        if (operand->opcode != OP_PARAMETER && !constant && operands[k] != NULL) {
-            shrink_become_parameter(part, operand, literal_retain(operands[k]));
-        }
-    }
-    root->control_count = 0;
+    give_operands(part, root, values);
     entry->root = root;
     return finish_part(part, err);
 }
@@ -45,16 +85,26 @@ bool specimen_body(const struct specimen *specimen, const struct computation *co
 {
     specimen_borrow(specimen, part);
     struct computation *body = part->module->computations[computation->id];
-    for (int i = 0; i < part->argument_count; i++) {
+    for (int i = 0; i < specimen_argument_total(part); i++) {
         literal_release(part->arguments[i]);
     }
     free(part->arguments);
     part->argument_count = body->parameter_count;
-    part->arguments = memory_zalloc(((size_t)body->parameter_count + 1) * sizeof *part->arguments);
-    for (int i = 0; i < body->parameter_count; i++) {
+    int total = specimen_argument_total(part);
+    part->arguments = memory_zalloc(((size_t)total + 1) * sizeof *part->arguments);
+    for (int i = 0; i < total; i++) {
         part->arguments[i] = literal_retain(arguments[i]);
     }
     part->module->entry = body;
     body->is_fusion = false;
+    return finish_part(part, err);
+}
+
+bool specimen_of_device(const struct specimen *specimen, int set, struct specimen *part,
+                        struct error *err)
+{
+    specimen_borrow(specimen, part);
+    shrink_keep_sets(part, set, 1);
+    part->module->config.replica_count = part->module->config.partition_count = 1;
     return finish_part(part, err);
 }

@@ -104,13 +104,12 @@ bool apply_types(const struct specimen *original, struct specimen *copy, struct 
             }
         }
     }
-    for (int k = 0; k < copy->argument_count; k++) {
+    for (int k = 0; k < specimen_argument_total(copy); k++) {
         struct literal *argument = retyped_literal(copy->arguments[k], from, to);
         if (argument == NULL) {
             return false;
         }
-        literal_release(copy->arguments[k]);
-        copy->arguments[k] = argument;
+        shrink_set_argument(copy, k, argument);
     }
     return true;
 }
@@ -241,6 +240,17 @@ static int form_of(const struct literal *literal)
     return form;
 }
 
+/* The least simple of all devices. */
+static int form_of_argument(const struct specimen *specimen, int number)
+{
+    int form = 0;
+    for (int s = 0; s < specimen_sets(specimen); s++) {
+        int own = form_of(specimen->arguments[s * specimen->argument_count + number]);
+        form = own > form ? own : form;
+    }
+    return form;
+}
+
 void find_values(const struct specimen *specimen, struct shrink_places *places)
 {
     const struct module *module = specimen->module;
@@ -251,9 +261,11 @@ void find_values(const struct specimen *specimen, struct shrink_places *places)
         for (int i = 0; i < computation->count; i++) {
             const struct instruction *instruction = computation->instructions[i];
             bool argument = instruction->opcode == OP_PARAMETER && computation == module->entry;
-            const struct literal *literal =
-                argument ? specimen->arguments[instruction->number] : instruction->literal;
-            forms[at++] = literal != NULL ? form_of(literal) : 0;
+            if (argument) {
+                forms[at++] = form_of_argument(specimen, (int)instruction->number);
+            } else {
+                forms[at++] = instruction->literal != NULL ? form_of(instruction->literal) : 0;
+            }
         }
     }
     for (int form = 0; form < VALUE_FORMS; form++) {
@@ -273,19 +285,28 @@ bool apply_values(const struct specimen *original, struct specimen *copy, struct
                   shrink_value *value, void *context)
 {
     struct instruction *instruction = place_instruction(copy, place);
-    bool argument = instruction->opcode == OP_PARAMETER;
-    struct literal **literal =
-        argument ? &copy->arguments[instruction->number] : &instruction->literal;
-    struct literal *simple = in_form(*literal, (enum value_form)place.variant);
+    enum value_form form = (enum value_form)place.variant;
     (void)original;
     (void)value;
     (void)context;
-    if (simple == NULL) {
-        return false;
+    if (instruction->opcode != OP_PARAMETER) {
+        struct literal *simple = in_form(instruction->literal, form);
+        if (simple != NULL) {
+            literal_release(instruction->literal);
+            instruction->literal = simple;
+        }
+        return simple != NULL;
     }
-    literal_release(*literal);
-    *literal = simple;
-    return true;
+    bool changed = false;
+    for (int s = 0; s < specimen_sets(copy); s++) {
+        int at = s * copy->argument_count + (int)instruction->number;
+        struct literal *simple = in_form(copy->arguments[at], form);
+        if (simple != NULL) {
+            shrink_set_argument(copy, at, simple);
+            changed = true;
+        }
+    }
+    return changed;
 }
 
 /* --- the header --- */
@@ -313,6 +334,7 @@ bool apply_header(const struct specimen *original, struct specimen *copy, struct
     (void)context;
     if (place.variant == 1) {
         config->replica_count = config->partition_count = 1;
+        shrink_keep_sets(copy, 0, 1);
         return true;
     }
     *config = (struct module_config){.replica_count = config->replica_count,

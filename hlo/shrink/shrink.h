@@ -19,9 +19,15 @@ struct module;
 
 struct specimen {
     struct module *module;
-    int argument_count;
-    struct literal **arguments; /* one a parameter */
+    int argument_count;         /* parameters */
+    struct literal **arguments; /* [set * argument_count + parameter] */
+    int set_count;              /* devices; 0 or 1: all devices get the same arguments */
 };
+int specimen_sets(const struct specimen *specimen);           /* at least 1 */
+int specimen_argument_total(const struct specimen *specimen); /* of all sets */
+int specimen_devices(const struct specimen *specimen);        /* of the module's header */
+/* Arguments for each device of the module's header, shared where they were given once. */
+void specimen_spread(struct specimen *specimen);
 void specimen_finish(struct specimen *specimen);
 /* A copy that shares names, attributes and literals with the original, which must outlive it. */
 void specimen_borrow(const struct specimen *specimen, struct specimen *copy);
@@ -38,12 +44,19 @@ bool specimen_settle(struct specimen *specimen, struct error *err);
 /* Everything up to an instruction of the entry, which is the result. */
 bool specimen_cut(const struct specimen *specimen, const struct instruction *instruction,
                   struct specimen *part, struct error *err);
-/* An instruction of the entry alone; its operands are parameters with these values (retained). */
+/* An instruction of the entry alone; its operands are parameters with these values (retained), by
+ * set, then by instruction of the entry; what has none stays as it is computed. What ends an
+ * asynchronous chain takes the chain along. */
 bool specimen_alone(const struct specimen *specimen, const struct instruction *instruction,
-                    struct literal *const *operands, struct specimen *part, struct error *err);
-/* A computation that an instruction calls, as the entry, with these arguments (retained). */
+                    struct literal *const *const *values, struct specimen *part, struct error *err);
+/* A computation that an instruction calls, as the entry, with these arguments (retained), as many
+ * sets of them as the specimen has. */
 bool specimen_body(const struct specimen *specimen, const struct computation *computation,
                    struct literal *const *arguments, struct specimen *part, struct error *err);
+/* The same for one device alone, on the arguments of that set: the module must not have collectives
+ * or ask for a device's number, or it is another one then. */
+bool specimen_of_device(const struct specimen *specimen, int set, struct specimen *part,
+                        struct error *err);
 
 /* --- sizes --- */
 
@@ -67,9 +80,9 @@ struct shrink_places {
 };
 void shrink_places_finish(struct shrink_places *places);
 
-/* The golden's values of instructions of the entry, for making arguments of them: owned by the
- * caller; NULL when there is none. */
-typedef struct literal *shrink_value(void *context, const struct instruction *instruction);
+/* The golden's values of instructions of the entry, for making arguments of them, on the device
+ * that has this set of arguments: owned by the caller; NULL when there is none. */
+typedef struct literal *shrink_value(void *context, const struct instruction *instruction, int set);
 
 struct simplification {
     const char *name, *summary;

@@ -23,9 +23,13 @@ void shrink_become(struct instruction *instruction, enum opcode opcode, int oper
                    struct instruction *const *operands);
 /* It becomes a constant (takes the literal). */
 void shrink_become_constant(struct instruction *instruction, struct literal *literal_take);
-/* It becomes a parameter of the entry with that argument (takes the literal). */
+/* It becomes a parameter of the entry with these arguments, one a set (takes the literals). */
 void shrink_become_parameter(struct specimen *specimen, struct instruction *instruction,
-                             struct literal *argument_take);
+                             struct literal *const *arguments_take);
+/* Keeps `count` sets of arguments from `first` on. */
+void shrink_keep_sets(struct specimen *specimen, int first, int count);
+/* Puts another literal in an argument's place (takes it). */
+void shrink_set_argument(struct specimen *specimen, int at, struct literal *argument_take);
 /* The computation's instructions are needed where it is called only once: by whom? NULL otherwise.
  */
 struct instruction *shrink_only_caller(const struct computation *computation);

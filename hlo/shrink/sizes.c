@@ -276,14 +276,13 @@ static bool rewrite(const struct specimen *original, struct specimen *copy, stru
             }
         }
     }
-    for (int k = 0; k < copy->argument_count; k++) {
+    for (int k = 0; k < specimen_argument_total(copy); k++) {
         struct literal *argument =
-            cropped(original->arguments[k], mapped_shape(rules, original->arguments[k]->shape));
+            cropped(copy->arguments[k], mapped_shape(rules, copy->arguments[k]->shape));
         if (argument == NULL) {
             return false;
         }
-        literal_release(copy->arguments[k]);
-        copy->arguments[k] = argument;
+        shrink_set_argument(copy, k, argument);
     }
     return true;
 }

@@ -6,11 +6,45 @@
 #include "hlo/shrink/shrink_internal.h"
 #include "hlo/text/text_format.h"
 
+int specimen_sets(const struct specimen *specimen)
+{
+    return specimen->set_count > 1 ? specimen->set_count : 1;
+}
+
+int specimen_argument_total(const struct specimen *specimen)
+{
+    return specimen_sets(specimen) * specimen->argument_count;
+}
+
+int specimen_devices(const struct specimen *specimen)
+{
+    const struct module_config *config = &specimen->module->config;
+    int64_t replicas = config->replica_count > 1 ? config->replica_count : 1;
+    int64_t partitions = config->partition_count > 1 ? config->partition_count : 1;
+    return (int)(replicas * partitions);
+}
+
+void specimen_spread(struct specimen *specimen)
+{
+    int devices = specimen_devices(specimen), count = specimen->argument_count;
+    if (specimen_sets(specimen) > 1 || devices == 1) {
+        return;
+    }
+    size_t room = (size_t)devices * (size_t)count + 1;
+    specimen->arguments = memory_realloc(specimen->arguments, room * sizeof *specimen->arguments);
+    for (int i = count; i < devices * count; i++) {
+        specimen->arguments[i] = literal_retain(specimen->arguments[i - count]);
+    }
+    specimen->set_count = devices;
+}
+
 static void copy_arguments(const struct specimen *from, struct specimen *to)
 {
+    int total = specimen_argument_total(from);
     to->argument_count = from->argument_count;
-    to->arguments = memory_zalloc(((size_t)from->argument_count + 1) * sizeof *to->arguments);
-    for (int i = 0; i < from->argument_count; i++) {
+    to->set_count = from->set_count;
+    to->arguments = memory_zalloc(((size_t)total + 1) * sizeof *to->arguments);
+    for (int i = 0; i < total; i++) {
         to->arguments[i] = literal_retain(from->arguments[i]);
     }
 }
@@ -18,7 +52,7 @@ static void copy_arguments(const struct specimen *from, struct specimen *to)
 void specimen_finish(struct specimen *specimen)
 {
     module_destroy(specimen->module);
-    for (int i = 0; i < specimen->argument_count; i++) {
+    for (int i = 0; specimen->arguments != NULL && i < specimen_argument_total(specimen); i++) {
         literal_release(specimen->arguments[i]);
     }
     free(specimen->arguments);
@@ -167,14 +201,45 @@ void shrink_become_constant(struct instruction *instruction, struct literal *lit
 }
 
 void shrink_become_parameter(struct specimen *specimen, struct instruction *instruction,
-                             struct literal *argument_take)
+                             struct literal *const *arguments_take)
 {
+    int sets = specimen_sets(specimen), count = specimen->argument_count;
+    size_t room = (size_t)sets * ((size_t)count + 1) + 1;
+    struct literal **arguments = memory_zalloc(room * sizeof *arguments);
+    for (int s = 0; s < sets; s++) {
+        for (int k = 0; k < count; k++) {
+            arguments[s * (count + 1) + k] = specimen->arguments[s * count + k];
+        }
+        arguments[s * (count + 1) + count] = arguments_take[s];
+    }
+    free(specimen->arguments);
+    specimen->arguments = arguments;
+    specimen->argument_count = count + 1;
     shrink_become(instruction, OP_PARAMETER, 0, NULL);
-    int count = specimen->argument_count++;
-    specimen->arguments =
-        memory_realloc(specimen->arguments, ((size_t)count + 2) * sizeof *specimen->arguments);
-    specimen->arguments[count] = argument_take;
     instruction->number = count;
+}
+
+void shrink_keep_sets(struct specimen *specimen, int first, int count)
+{
+    int each = specimen->argument_count, total = specimen_argument_total(specimen);
+    if (specimen->set_count <= 1) {
+        return;
+    }
+    for (int i = 0; i < total; i++) {
+        if (i < first * each || i >= (first + count) * each) {
+            literal_release(specimen->arguments[i]);
+        }
+    }
+    for (int i = 0; i < count * each; i++) {
+        specimen->arguments[i] = specimen->arguments[first * each + i];
+    }
+    specimen->set_count = count;
+}
+
+void shrink_set_argument(struct specimen *specimen, int at, struct literal *argument_take)
+{
+    literal_release(specimen->arguments[at]);
+    specimen->arguments[at] = argument_take;
 }
 
 struct instruction *shrink_only_caller(const struct computation *computation)
@@ -363,11 +428,14 @@ static void number_parameters(struct specimen *specimen)
         }
     }
     for (int k = 0; k < count; k++) {
-        if (numbers[k] == 0) {
-            numbers[k] = kept;
-            specimen->arguments[kept++] = specimen->arguments[k];
+        numbers[k] = numbers[k] == 0 ? kept++ : -1;
+    }
+    int sets = specimen_sets(specimen), place = 0;
+    for (int i = 0; i < sets * count; i++) {
+        if (numbers[i % count] >= 0) {
+            specimen->arguments[place++] = specimen->arguments[i];
         } else {
-            literal_release(specimen->arguments[k]);
+            literal_release(specimen->arguments[i]);
         }
     }
     specimen->argument_count = kept;

@@ -139,9 +139,10 @@ START_TEST(test_smallest)
 END_TEST
 
 /* The value of an instruction of the specimen, by evaluating up to it. */
-static struct literal *evaluated(void *context, const struct instruction *instruction)
+static struct literal *evaluated(void *context, const struct instruction *instruction, int set)
 {
     struct specimen *specimen = context;
+    ck_assert_int_eq(set, 0);
     struct instruction *root = specimen->module->entry->root;
     struct error err = {0};
     specimen->module->entry->root = (struct instruction *)(uintptr_t)instruction;
