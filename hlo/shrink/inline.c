@@ -1,4 +1,4 @@
-/* Simplifications of what calls computations: bodies stand in their callers, loops do less. */
+/* Simplification: bodies stand in their callers, and what begins and ends apart in one place. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +44,19 @@ static struct instruction *copy_body(const struct computation *body, struct comp
     return root;
 }
 
+void shrink_copy_computation(const struct computation *from, struct computation *to)
+{
+    struct arena *arena = &to->module->arena;
+    struct instruction **parameters =
+        arena_array(arena, (size_t)from->parameter_count + 1, sizeof *parameters);
+    for (int i = 0; i < from->parameter_count; i++) {
+        const struct instruction *old = from->parameters[i];
+        parameters[i] = instruction_add(to, old->name, OP_PARAMETER, old->shape, 0, NULL);
+        parameters[i]->number = i;
+    }
+    to->root = copy_body(from, to, parameters);
+}
+
 void find_inline(const struct specimen *specimen, struct shrink_places *places)
 {
     const struct module *module = specimen->module;
@@ -54,6 +67,11 @@ void find_inline(const struct specimen *specimen, struct shrink_places *places)
             switch (instruction->opcode) {
             case OP_CALL:
             case OP_FUSION:
+            case OP_ASYNC_DONE:
+            case OP_ALL_REDUCE_DONE:
+            case OP_ALL_GATHER_DONE:
+            case OP_COLLECTIVE_PERMUTE_DONE:
+            case OP_COPY_DONE:
                 place_add(places, c, i, 0);
                 break;
             case OP_WHILE: /* called[0] is the body */
@@ -71,16 +89,65 @@ void find_inline(const struct specimen *specimen, struct shrink_places *places)
     }
 }
 
+/* The operation that a start and a done are the halves of, in one: it becomes that of the start. */
+static bool join_halves(struct instruction *done)
+{
+    static const struct {
+        enum opcode done, start, whole;
+    } halves[] = {
+        {OP_ALL_REDUCE_DONE, OP_ALL_REDUCE_START, OP_ALL_REDUCE},
+        {OP_ALL_GATHER_DONE, OP_ALL_GATHER_START, OP_ALL_GATHER},
+        {OP_COLLECTIVE_PERMUTE_DONE, OP_COLLECTIVE_PERMUTE_START, OP_COLLECTIVE_PERMUTE},
+        {OP_COPY_DONE, OP_COPY_START, OP_COPY},
+    };
+    struct instruction *start = done->operands[0];
+    for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
+        if (halves[i].done == done->opcode && halves[i].start == start->opcode) {
+            struct arena *arena = &done->parent->module->arena;
+            shrink_become(done, halves[i].whole, start->operand_count, start->operands);
+            for (int k = 0; k < start->attr_count; k++) {
+                instruction_set_attr(done, start->attrs[k]);
+            }
+            done->called_count = start->called_count;
+            done->called = arena_copy(arena, start->called,
+                                      (size_t)start->called_count * sizeof *start->called);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The beginning of an asynchronous chain; NULL if its operands come later. */
+static struct instruction *find_start(const struct instruction *done)
+{
+    struct instruction *start = done->operands[0];
+    while (start->opcode == OP_ASYNC_UPDATE) {
+        start = start->operands[0];
+    }
+    bool whole = start->opcode == OP_ASYNC_START && start->called_count == 1 &&
+                 start->called[0]->parameter_count == start->operand_count;
+    return whole ? start : NULL;
+}
+
 bool apply_inline(const struct specimen *original, struct specimen *copy, struct shrink_place place,
                   shrink_value *value, void *context)
 {
-    struct instruction *caller = place_instruction(copy, place);
-    const struct computation *body = caller->called[place.variant];
-    struct instruction *const *arguments = caller->operands;
-    struct instruction *root;
+    struct instruction *caller = place_instruction(copy, place), *from = caller;
     (void)original;
     (void)value;
     (void)context;
+    if (caller->called_count == 0 && caller->opcode != OP_ASYNC_DONE) {
+        return join_halves(caller);
+    }
+    if (caller->opcode == OP_ASYNC_DONE) {
+        from = find_start(caller);
+        if (from == NULL) {
+            return false;
+        }
+    }
+    const struct computation *body = from->called[place.variant];
+    struct instruction *const *arguments = from->operands;
+    struct instruction *root;
     /* A branch takes the operand after the predicate or index that is its own. */
     if (caller->opcode == OP_CONDITIONAL) {
         arguments = caller->operands + 1 + place.variant;
@@ -92,213 +159,5 @@ bool apply_inline(const struct specimen *original, struct specimen *copy, struct
     if (caller->parent->root == caller || root != caller) {
         shrink_replace_uses(caller, root);
     }
-    return true;
-}
-
-/* --- loops --- */
-
-/* The constant that the condition compares the counter with, if it is of that form. */
-static struct instruction *find_limit(const struct instruction *loop)
-{
-    const struct computation *condition = loop->called[1];
-    const struct instruction *root = condition->root;
-    if (root->opcode != OP_COMPARE) {
-        return NULL;
-    }
-    for (int k = 0; k < 2; k++) {
-        if (root->operands[k]->opcode == OP_CONSTANT && root->operands[k]->shape->rank == 0 &&
-            type_is_integer(root->operands[k]->shape->type)) {
-            return root->operands[k];
-        }
-    }
-    return NULL;
-}
-
-void find_trips(const struct specimen *specimen, struct shrink_places *places)
-{
-    const struct module *module = specimen->module;
-    for (int c = 0; c < module->count; c++) {
-        const struct computation *computation = module->computations[c];
-        for (int i = 0; i < computation->count; i++) {
-            const struct instruction *instruction = computation->instructions[i];
-            const struct instruction *limit =
-                instruction->opcode == OP_WHILE ? find_limit(instruction) : NULL;
-            if (limit == NULL) {
-                continue;
-            }
-            int64_t now = literal_get_int(limit->literal, 0);
-            const int64_t tries[] = {1, 2, now / 2, now - 1};
-            for (size_t k = 0; k < sizeof tries / sizeof *tries; k++) {
-                if (tries[k] < now && tries[k] > 0) {
-                    place_add(places, c, i, tries[k]);
-                }
-            }
-        }
-    }
-}
-
-bool apply_trips(const struct specimen *original, struct specimen *copy, struct shrink_place place,
-                 shrink_value *value, void *context)
-{
-    struct instruction *limit = find_limit(place_instruction(copy, place));
-    (void)original;
-    (void)value;
-    (void)context;
-    struct literal *literal = literal_zero(limit->shape, NULL);
-    literal_set_int(literal, 0, place.variant);
-    shrink_become_constant(limit, literal);
-    return true;
-}
-
-/* --- the state of loops --- */
-
-/* Does nothing in the computation read element `index` of its parameter but, perhaps, the same
- * element of its root? */
-static bool passes_through(const struct computation *computation, int64_t index,
-                           bool has_state_root)
-{
-    const struct instruction *parameter = computation->parameters[0];
-    for (int i = 0; i < computation->count; i++) {
-        const struct instruction *user = computation->instructions[i];
-        bool whole = false, element = false;
-        for (int k = 0; k < user->operand_count; k++) {
-            const struct instruction *operand = user->operands[k];
-            whole |= operand == parameter && user->opcode != OP_GET_TUPLE_ELEMENT;
-            element |= operand->opcode == OP_GET_TUPLE_ELEMENT &&
-                       operand->operands[0] == parameter &&
-                       attr_int(operand, ATTR_INDEX, 0) == index &&
-                       !(has_state_root && user == computation->root && k == index);
-        }
-        if (whole || element) {
-            return false;
-        }
-    }
-    if (!has_state_root) {
-        return computation->root->opcode != OP_GET_TUPLE_ELEMENT;
-    }
-    return computation->root->opcode == OP_TUPLE;
-}
-
-static bool droppable(const struct instruction *loop, int64_t index)
-{
-    const struct computation *computation = loop->parent;
-    if (loop->opcode != OP_WHILE || loop->operands[0]->opcode != OP_TUPLE ||
-        loop->shape->count < 2 || !passes_through(loop->called[0], index, true) ||
-        !passes_through(loop->called[1], index, false) || computation->root == loop ||
-        shrink_only_caller(loop->called[0]) == NULL ||
-        shrink_only_caller(loop->called[1]) == NULL) {
-        return false;
-    }
-    for (int i = 0; i < computation->count; i++) { /* only elements of its result are read */
-        const struct instruction *user = computation->instructions[i];
-        for (int k = 0; k < user->operand_count; k++) {
-            if (user->operands[k] == loop && user->opcode != OP_GET_TUPLE_ELEMENT) {
-                return false;
-            }
-            /* Nor the element itself, unless it is what went in. */
-            if (user->operands[k] == loop && attr_int(user, ATTR_INDEX, 0) == index) {
-                const struct instruction *out = loop->called[0]->root->operands[index];
-                if (out->opcode != OP_GET_TUPLE_ELEMENT ||
-                    out->operands[0] != loop->called[0]->parameters[0] ||
-                    attr_int(out, ATTR_INDEX, 0) != index) {
-                    return false;
-                }
-            }
-        }
-    }
-    return true;
-}
-
-void find_state(const struct specimen *specimen, struct shrink_places *places)
-{
-    const struct module *module = specimen->module;
-    for (int c = 0; c < module->count; c++) {
-        const struct computation *computation = module->computations[c];
-        for (int i = 0; i < computation->count; i++) {
-            const struct instruction *loop = computation->instructions[i];
-            for (int k = 0;
-                 loop->opcode == OP_WHILE && shape_is_tuple(loop->shape) && k < loop->shape->count;
-                 k++) {
-                if (droppable(loop, k)) {
-                    place_add(places, c, i, k);
-                }
-            }
-        }
-    }
-}
-
-/* The tuple without an element. */
-static const struct shape *without(const struct shape *tuple, int64_t index)
-{
-    const struct shape **elements = memory_alloc((size_t)tuple->count * sizeof *elements);
-    int kept = 0;
-    for (int i = 0; i < tuple->count; i++) {
-        if (i != index) {
-            elements[kept++] = tuple->elements[i];
-        }
-    }
-    const struct shape *shape = shape_tuple(kept, elements);
-    free(elements);
-    return shape;
-}
-
-/* get-tuple-elements of `tuple` behind the element move down. */
-static void renumber(struct computation *computation, const struct instruction *tuple,
-                     int64_t index)
-{
-    for (int i = 0; i < computation->count; i++) {
-        struct instruction *user = computation->instructions[i];
-        if (user->opcode == OP_GET_TUPLE_ELEMENT && user->operands[0] == tuple) {
-            int64_t at = attr_int(user, ATTR_INDEX, 0);
-            if (at > index) {
-                instruction_set_attr(user, (struct attr){.key = ATTR_INDEX, .integer = at - 1});
-            }
-        }
-    }
-}
-
-/* A tuple instruction of its own that lacks the element. */
-static struct instruction *shorter_tuple(struct instruction *tuple, int64_t index)
-{
-    struct arena *arena = &tuple->parent->module->arena;
-    struct instruction **operands =
-        arena_array(arena, (size_t)tuple->operand_count, sizeof *operands);
-    int kept = 0;
-    for (int k = 0; k < tuple->operand_count; k++) {
-        if (k != index) {
-            operands[kept++] = tuple->operands[k];
-        }
-    }
-    return instruction_add(tuple->parent,
-                           arena_printf(arena, "%s.less.%d", tuple->name, tuple->parent->count),
-                           OP_TUPLE, without(tuple->shape, index), kept, operands);
-}
-
-bool apply_state(const struct specimen *original, struct specimen *copy, struct shrink_place place,
-                 shrink_value *value, void *context)
-{
-    struct instruction *loop = place_instruction(copy, place);
-    int64_t index = place.variant;
-    (void)original;
-    (void)value;
-    (void)context;
-    struct computation *parent = loop->parent;
-    for (int i = 0; i < parent->count; i++) { /* what comes out is what went in */
-        struct instruction *user = parent->instructions[i];
-        if (user->opcode == OP_GET_TUPLE_ELEMENT && user->operands[0] == loop &&
-            attr_int(user, ATTR_INDEX, 0) == index) {
-            shrink_replace_uses(user, loop->operands[0]->operands[index]);
-        }
-    }
-    loop->operands[0] = shorter_tuple(loop->operands[0], index);
-    loop->shape = loop->operands[0]->shape;
-    renumber(parent, loop, index);
-    for (int k = 0; k < 2; k++) {
-        struct computation *computation = loop->called[k];
-        computation->parameters[0]->shape = loop->shape;
-        renumber(computation, computation->parameters[0], index);
-    }
-    loop->called[0]->root = shorter_tuple(loop->called[0]->root, index);
-    /* What read the element itself is dead now, and is swept away. */
     return true;
 }

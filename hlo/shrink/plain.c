@@ -320,9 +320,6 @@ void find_header(const struct specimen *specimen, struct shrink_places *places)
         config->device_type.size > 0) {
         place_add(places, 0, 0, 0);
     }
-    if (config->replica_count > 1 || config->partition_count > 1) {
-        place_add(places, 0, 0, 1);
-    }
 }
 
 bool apply_header(const struct specimen *original, struct specimen *copy, struct shrink_place place,
@@ -332,11 +329,7 @@ bool apply_header(const struct specimen *original, struct specimen *copy, struct
     (void)original;
     (void)value;
     (void)context;
-    if (place.variant == 1) {
-        config->replica_count = config->partition_count = 1;
-        shrink_keep_sets(copy, 0, 1);
-        return true;
-    }
+    (void)place;
     *config = (struct module_config){.replica_count = config->replica_count,
                                      .partition_count = config->partition_count};
     return true;

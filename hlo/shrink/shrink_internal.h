@@ -30,6 +30,27 @@ void shrink_become_parameter(struct specimen *specimen, struct instruction *inst
 void shrink_keep_sets(struct specimen *specimen, int first, int count);
 /* Puts another literal in an argument's place (takes it). */
 void shrink_set_argument(struct specimen *specimen, int at, struct literal *argument_take);
+/* --- sizes.c --- */
+
+/* Sizes of dimensions and what they become: everywhere, with what follows. */
+enum { SIZE_RULES_MOST = 64 };
+struct size_rules {
+    int count;
+    int64_t from[SIZE_RULES_MOST], to[SIZE_RULES_MOST];
+};
+/* False when the size becomes something else already, or is made larger. */
+bool size_rule_add(struct size_rules *rules, int64_t from, int64_t to);
+/* A change of attributes and operands in a copy, which leaves instructions at their places. False:
+ * it cannot be made. */
+typedef bool shrink_prepare(const struct specimen *original, struct specimen *copy,
+                            struct shrink_place place);
+/* Makes the change in a copy of the original (NULL: none), then sizes what the rules and shape
+ * inference say, with what follows from that. False when they contradict each other. */
+bool shrink_resize(const struct specimen *original, struct specimen *copy, shrink_prepare *prepare,
+                   struct shrink_place place, const struct size_rules *rules);
+
+/* Fills an empty computation of the same module with copies of another's instructions. */
+void shrink_copy_computation(const struct computation *from, struct computation *to);
 /* The computation's instructions are needed where it is called only once: by whom? NULL otherwise.
  */
 struct instruction *shrink_only_caller(const struct computation *computation);

@@ -8,14 +8,7 @@
 #include "hlo/infer.h"
 #include "hlo/shrink/shrink_internal.h"
 
-/* Sizes and what they become. */
-enum { RULES_MOST = 64 };
-struct rules {
-    int count;
-    int64_t from[RULES_MOST], to[RULES_MOST];
-};
-
-static int64_t mapped(const struct rules *rules, int64_t size)
+static int64_t mapped(const struct size_rules *rules, int64_t size)
 {
     for (int i = 0; i < rules->count; i++) {
         if (rules->from[i] == size) {
@@ -25,15 +18,14 @@ static int64_t mapped(const struct rules *rules, int64_t size)
     return size;
 }
 
-/* False when the size becomes something else already. */
-static bool add_rule(struct rules *rules, int64_t from, int64_t to)
+bool size_rule_add(struct size_rules *rules, int64_t from, int64_t to)
 {
     for (int i = 0; i < rules->count; i++) {
         if (rules->from[i] == from) {
             return rules->to[i] == to;
         }
     }
-    if (rules->count == RULES_MOST || to < 1 || to > from) {
+    if (rules->count == SIZE_RULES_MOST || to < 1 || to > from) {
         return false;
     }
     rules->from[rules->count] = from;
@@ -41,7 +33,7 @@ static bool add_rule(struct rules *rules, int64_t from, int64_t to)
     return true;
 }
 
-static const struct shape *mapped_shape(const struct rules *rules, const struct shape *shape)
+static const struct shape *mapped_shape(const struct size_rules *rules, const struct shape *shape)
 {
     if (shape_is_tuple(shape)) {
         const struct shape **elements = memory_alloc(((size_t)shape->count + 1) * sizeof *elements);
@@ -59,7 +51,7 @@ static const struct shape *mapped_shape(const struct rules *rules, const struct 
     for (int d = 0; d < shape->rank; d++) {
         dimensions[d] = mapped(rules, shape->dimensions[d]);
     }
-    return shape_array(shape->type, shape->rank, dimensions);
+    return shape_make(shape->type, shape->rank, dimensions, shape->dynamic, NULL);
 }
 
 /* The part of the literal with the smallest indices. */
@@ -71,6 +63,11 @@ static struct literal *cropped(const struct literal *literal, const struct shape
     struct literal *result = literal_create(shape, NULL);
     if (result == NULL || shape_is_tuple(shape) || shape->rank == 0) {
         return result;
+    }
+    for (int d = 0;
+         literal->dynamic_sizes != NULL && result->dynamic_sizes != NULL && d < shape->rank; d++) {
+        int64_t size = literal->dynamic_sizes[d];
+        result->dynamic_sizes[d] = size < shape->dimensions[d] ? size : shape->dimensions[d];
     }
     int width = type_bytes(shape->type);
     const char *from = literal_data(literal);
@@ -89,7 +86,8 @@ static struct literal *cropped(const struct literal *literal, const struct shape
     return result;
 }
 
-static void map_ints(struct instruction *instruction, enum attr_key key, const struct rules *rules)
+static void map_ints(struct instruction *instruction, enum attr_key key,
+                     const struct size_rules *rules)
 {
     const struct attr *attr = attr_get(instruction, key);
     if (attr == NULL) {
@@ -104,8 +102,19 @@ static void map_ints(struct instruction *instruction, enum attr_key key, const s
     instruction_set_attr(instruction, (struct attr){.key = key, .ints = {ints.count, values}});
 }
 
+/* A number of groups that is the size of a dimension. */
+static void map_integer(struct instruction *instruction, enum attr_key key,
+                        const struct size_rules *rules)
+{
+    const struct attr *attr = attr_get(instruction, key);
+    if (attr != NULL && attr->integer > 1) {
+        instruction_set_attr(instruction,
+                             (struct attr){.key = key, .integer = mapped(rules, attr->integer)});
+    }
+}
+
 /* Limits that were at the end stay there; others move as far as they must. */
-static void map_slices(struct instruction *instruction, const struct rules *rules)
+static void map_slices(struct instruction *instruction, const struct size_rules *rules)
 {
     const struct attr *attr = attr_get(instruction, ATTR_SLICE);
     if (attr == NULL) {
@@ -133,7 +142,7 @@ static void map_slices(struct instruction *instruction, const struct rules *rule
                          (struct attr){.key = ATTR_SLICE, .slices = {slices.rank, made}});
 }
 
-static void map_window(struct instruction *instruction, const struct rules *rules)
+static void map_window(struct instruction *instruction, const struct size_rules *rules)
 {
     const struct attr *attr = attr_get(instruction, ATTR_WINDOW);
     if (attr == NULL) {
@@ -158,7 +167,7 @@ static void map_window(struct instruction *instruction, const struct rules *rule
 
 /* The one dimension of a reshape's result or operand that is free to take up the difference: finds
  * what it must become, so that the counts are equal. */
-static bool balance(const struct shape *old_a, const struct shape *old_b, struct rules *rules)
+static bool balance(const struct shape *old_a, const struct shape *old_b, struct size_rules *rules)
 {
     const struct shape *sides[] = {old_a, old_b};
     int64_t counts[2] = {1, 1};
@@ -172,7 +181,7 @@ static bool balance(const struct shape *old_a, const struct shape *old_b, struct
     for (int d = 0; d < sides[larger]->rank; d++) {
         int64_t size = sides[larger]->dimensions[d], now = mapped(rules, size);
         if (now == size && size > 1 && least > 0 && (size * least) % most == 0) {
-            return add_rule(rules, size, size * least / most);
+            return size_rule_add(rules, size, size * least / most);
         }
     }
     return false;
@@ -180,7 +189,7 @@ static bool balance(const struct shape *old_a, const struct shape *old_b, struct
 
 /* What the new module's shapes say that the rules do not have yet: 1 a rule was added, 0 nothing,
  * −1 they contradict. `old` has the instruction's shape as it was. */
-static int learn(const struct instruction *old, struct instruction *new, struct rules *rules)
+static int learn(const struct instruction *old, struct instruction *new, struct size_rules *rules)
 {
     if (old->opcode == OP_RESHAPE || old->opcode == OP_BITCAST) {
         if (!shape_is_array(old->operands[0]->shape) ||
@@ -200,7 +209,7 @@ static int learn(const struct instruction *old, struct instruction *new, struct 
     for (int d = 0; d < inferred->rank; d++) {
         if (inferred->dimensions[d] != new->shape->dimensions[d]) {
             bool fresh = new->shape->dimensions[d] == old->shape->dimensions[d];
-            return fresh && add_rule(rules, old->shape->dimensions[d], inferred->dimensions[d])
+            return fresh && size_rule_add(rules, old->shape->dimensions[d], inferred->dimensions[d])
                        ? 1
                        : -1;
         }
@@ -211,7 +220,7 @@ static int learn(const struct instruction *old, struct instruction *new, struct 
 /* Gives the instruction its new sizes. Operands have theirs already, but old shapes are asked of
  * the original. */
 static bool resize(const struct instruction *old, struct instruction *new,
-                   const struct rules *rules)
+                   const struct size_rules *rules)
 {
     new->shape = mapped_shape(rules, old->shape);
     if (new->literal != NULL) {
@@ -221,6 +230,8 @@ static bool resize(const struct instruction *old, struct instruction *new,
         return literal != NULL;
     }
     map_ints(new, ATTR_DYNAMIC_SLICE_SIZES, rules);
+    map_integer(new, ATTR_FEATURE_GROUP_COUNT, rules);
+    map_integer(new, ATTR_BATCH_GROUP_COUNT, rules);
     map_ints(new, ATTR_FFT_LENGTH, rules);
     if (old->opcode == OP_GATHER) {
         const struct attr *sizes = attr_get(old, ATTR_SLICE_SIZES);
@@ -241,7 +252,7 @@ static bool resize(const struct instruction *old, struct instruction *new,
 }
 
 /* Slices and windows look at old shapes of operands: before these change. */
-static void resize_attributes(struct module *module, const struct rules *rules)
+static void resize_attributes(struct module *module, const struct size_rules *rules)
 {
     for (int c = 0; c < module->count; c++) {
         for (int i = 0; i < module->computations[c]->count; i++) {
@@ -252,8 +263,8 @@ static void resize_attributes(struct module *module, const struct rules *rules)
     }
 }
 
-static bool rewrite(const struct specimen *original, struct specimen *copy, struct rules *rules,
-                    int *learned)
+static bool rewrite(const struct specimen *original, struct specimen *copy,
+                    struct size_rules *rules, int *learned)
 {
     *learned = 0;
     resize_attributes(copy->module, rules);
@@ -335,24 +346,73 @@ void find_sizes(const struct specimen *specimen, struct shrink_places *places)
     free(sizes);
 }
 
-bool apply_sizes(const struct specimen *original, struct specimen *copy, struct shrink_place place,
-                 shrink_value *value, void *context)
+bool shrink_resize(const struct specimen *original, struct specimen *copy, shrink_prepare *prepare,
+                   struct shrink_place place, const struct size_rules *given)
 {
-    struct rules rules = {0};
-    (void)value;
-    (void)context;
-    if (!add_rule(&rules, place.variant >> VARIANT_SHIFT,
-                  place.variant & ((INT64_C(1) << VARIANT_SHIFT) - 1))) {
-        return false;
-    }
+    struct size_rules rules = *given;
     for (int learned = 1; learned > 0;) {
         specimen_finish(copy); /* begins anew with one rule more */
         specimen_borrow(original, copy);
-        if (!rewrite(original, copy, &rules, &learned)) {
-            if (learned <= 0) {
-                return false;
-            }
+        if (prepare != NULL && !prepare(original, copy, place)) {
+            return false;
+        }
+        if (!rewrite(original, copy, &rules, &learned) && learned <= 0) {
+            return false;
         }
     }
     return true;
+}
+
+static int64_t variant_from(int64_t variant)
+{
+    return variant >> VARIANT_SHIFT;
+}
+
+static int64_t variant_to(int64_t variant)
+{
+    return variant & ((INT64_C(1) << VARIANT_SHIFT) - 1);
+}
+
+bool apply_sizes(const struct specimen *original, struct specimen *copy, struct shrink_place place,
+                 shrink_value *value, void *context)
+{
+    struct size_rules rules = {0};
+    (void)value;
+    (void)context;
+    return size_rule_add(&rules, variant_from(place.variant), variant_to(place.variant)) &&
+           shrink_resize(original, copy, NULL, place, &rules);
+}
+
+/* --- two sizes: the place's computation and instruction are the second size, old and new --- */
+
+void find_size_pairs(const struct specimen *specimen, struct shrink_places *places)
+{
+    enum { SIZES_MOST = 8 };
+    struct shrink_places single = {0};
+    find_sizes(specimen, &single);
+    int sizes = 0;
+    for (int i = 0; i < single.count; i++) {
+        sizes += i == 0 ||
+                 variant_from(single.list[i].variant) != variant_from(single.list[i - 1].variant);
+    }
+    for (int i = 0; sizes <= SIZES_MOST && i < single.count; i++) {
+        for (int k = i + 1; k < single.count; k++) {
+            int64_t a = single.list[i].variant, b = single.list[k].variant;
+            if (variant_from(a) != variant_from(b)) {
+                place_add(places, (int)variant_from(b), (int)variant_to(b), a);
+            }
+        }
+    }
+    shrink_places_finish(&single);
+}
+
+bool apply_size_pairs(const struct specimen *original, struct specimen *copy,
+                      struct shrink_place place, shrink_value *value, void *context)
+{
+    struct size_rules rules = {0};
+    (void)value;
+    (void)context;
+    return size_rule_add(&rules, variant_from(place.variant), variant_to(place.variant)) &&
+           size_rule_add(&rules, place.computation, place.instruction) &&
+           shrink_resize(original, copy, NULL, place, &rules);
 }

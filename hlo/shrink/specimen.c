@@ -265,16 +265,24 @@ struct instruction *shrink_only_caller(const struct computation *computation)
 /* --- settling --- */
 
 /* get-tuple-element of a tuple is the element. */
+static struct instruction *seen_through(struct instruction *value)
+{
+    while (value->opcode == OP_GET_TUPLE_ELEMENT && value->operands[0]->opcode == OP_TUPLE &&
+           value->control_count == 0) {
+        value = value->operands[0]->operands[attr_int(value, ATTR_INDEX, 0)];
+    }
+    return value;
+}
+
 static void see_through_tuples(struct computation *computation)
 {
     for (int i = 0; i < computation->count; i++) {
-        struct instruction *instruction = computation->instructions[i];
-        if (instruction->opcode == OP_GET_TUPLE_ELEMENT &&
-            instruction->operands[0]->opcode == OP_TUPLE && instruction->control_count == 0) {
-            int64_t index = attr_int(instruction, ATTR_INDEX, 0);
-            shrink_replace_uses(instruction, instruction->operands[0]->operands[index]);
+        struct instruction *user = computation->instructions[i];
+        for (int k = 0; k < user->operand_count; k++) {
+            user->operands[k] = seen_through(user->operands[k]);
         }
     }
+    computation->root = seen_through(computation->root);
 }
 
 static bool has_effects(const struct instruction *instruction)
@@ -447,19 +455,47 @@ static void number_parameters(struct specimen *specimen)
     free(numbers);
 }
 
+/* How often the computation is called from those that are needed, and by whom last. */
+struct callers {
+    int count;
+    struct instruction *last;
+};
+
+/* Sweeps computations, callers first, and what only one fusion or call passes for nothing. */
+static void sweep_with_callers(struct module *module)
+{
+    struct callers *callers = memory_zalloc((size_t)module->count * sizeof *callers);
+    for (int c = 0; c < module->count; c++) {
+        module->computations[c]->id = c;
+    }
+    for (int c = module->count - 1; c >= 0; c--) {
+        struct computation *computation = module->computations[c];
+        if (computation != module->entry && callers[c].count == 0) {
+            continue; /* swept as a whole */
+        }
+        see_through_tuples(computation);
+        sweep(computation, computation != module->entry);
+        struct instruction *caller = callers[c].last;
+        if (computation != module->entry && callers[c].count == 1 &&
+            (caller->opcode == OP_FUSION || caller->opcode == OP_CALL)) {
+            drop_unread_parameters(computation, caller);
+        }
+        for (int i = 0; i < computation->count; i++) {
+            struct instruction *instruction = computation->instructions[i];
+            for (int k = 0; k < instruction->called_count; k++) {
+                struct callers *called = &callers[instruction->called[k]->id];
+                called->count++;
+                called->last = instruction;
+            }
+        }
+    }
+    free(callers);
+}
+
 bool specimen_settle(struct specimen *specimen, struct error *err)
 {
     struct module *module = specimen->module;
-    for (int c = module->count - 1; c >= 0; c--) {
-        struct computation *computation = module->computations[c];
-        see_through_tuples(computation);
-        sweep(computation, computation != module->entry);
-        struct instruction *caller =
-            computation != module->entry ? shrink_only_caller(computation) : NULL;
-        if (caller != NULL && (caller->opcode == OP_FUSION || caller->opcode == OP_CALL)) {
-            drop_unread_parameters(computation, caller);
-        }
-    }
+    sweep_with_callers(module);
     sweep_computations(module);
     for (int c = 0; c < module->count; c++) { /* what callers no longer pass */
         sweep(module->computations[c], module->computations[c] != module->entry);
@@ -491,8 +527,13 @@ static int64_t leaf_elements(const struct shape *shape)
 
 struct specimen_size specimen_size(const struct specimen *specimen)
 {
+    const int64_t device_weight = 8; /* a device is more to look at than an attribute */
     struct specimen_size size = {0};
     const struct module *module = specimen->module;
+    size.rest = device_weight * (specimen_devices(specimen) - 1);
+    for (int i = specimen->argument_count; i < specimen_argument_total(specimen); i++) {
+        size.rest += specimen->arguments[i] != specimen->arguments[i % specimen->argument_count];
+    }
     for (int c = 0; c < module->count; c++) {
         const struct computation *computation = module->computations[c];
         size.instructions += computation->count;

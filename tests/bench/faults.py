@@ -10,23 +10,26 @@ import os
 import pathlib
 import random
 import re
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SHARED = pathlib.Path(os.environ.get("REFEREE_SHARED", ROOT.parent / "shared"))
 LARGE = 1000  # instructions of a module that counts as large
-GOLDEN_MOST = 5  # seconds that the golden may take for a module
+GOLDEN_MOST = 10  # seconds of processor time that the golden may take for a module
 GOALS = {"named": 0.95, "instructions": 5, "elements": 16, "most": 25, "seconds": 60}
 # What is wrong in a computation that combines or compares is the fault of what applies it.
 APPLIED = {"reducer", "sort_order"}
 ATTEMPTS = 6  # places that are tried in a module until a fault shows
 MODULES_TRIED = 40  # modules, until there is a fault
 PARAMETERS_MOST = 500  # MB
+REPORT_EVERY = 15  # seconds
 EVERY_CPU = 5  # one fault in so many is in XLA's CPU, where that is there, not in the golden
 
 
@@ -39,27 +42,38 @@ class Measurement:
         self.options, self.folder = options, folder
         self.planted = collections.Counter()  # by class
         self.known = {}  # places by module
+        self.faults = {}  # by number; None: no fault was found for it
+        self.lock = threading.Lock()
+        self.began = self.reported = time.monotonic()
+        self.stopped = False
 
     def run(self, *words, limit):
-        """Exit status and output; None: it took longer."""
-        try:
-            done = subprocess.run([self.options.program, *map(str, words)], capture_output=True,
-                                  text=True, check=False, timeout=limit)
-        except subprocess.TimeoutExpired:
-            return None, "", ""
-        return done.returncode, done.stdout, done.stderr
+        """Exit status, output, and processor seconds; status None: it took longer than limit."""
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+            process = subprocess.Popen([self.options.program, *map(str, words)], stdout=out,
+                                       stderr=err)
+            killer = threading.Timer(limit, process.kill)
+            killer.start()
+            _, status, usage = os.wait4(process.pid, 0)
+            killer.cancel()
+            process.returncode = os.waitstatus_to_exitcode(status)
+            late = process.returncode == -signal.SIGKILL
+            out.seek(0)
+            err.seek(0)
+            return (None if late else process.returncode, out.read(), err.read(),
+                    usage.ru_utime + usage.ru_stime)
 
     def places(self, module):
         """(class, computation, instruction) where a fault can be; nothing if the golden is slow."""
-        _, shown, _ = self.run("show", module, limit=60)
+        _, shown, _, _ = self.run("show", module, limit=60)
         size = re.search(r"parameters of (\S+) MB", shown)
         if not size or float(size.group(1)) > PARAMETERS_MOST:
             return []
-        began = time.monotonic()
-        status, _, _ = self.run("run", "-q", module, "--backend", "interp:", limit=2 * GOLDEN_MOST)
-        if status != 0 or time.monotonic() - began > 2 * GOLDEN_MOST:
+        status, _, _, seconds = self.run("run", "-q", module, "--backend", "interp:",
+                                         limit=20 * GOLDEN_MOST)
+        if status != 0 or seconds > GOLDEN_MOST:
             return []
-        _, listed, _ = self.run("show", "faults", module, limit=60)
+        _, listed, _, _ = self.run("show", "faults", module, limit=60)
         return [tuple(line.split()[:3]) for line in listed.splitlines()]
 
     def backend(self, fault):
@@ -78,8 +92,8 @@ class Measurement:
             fault = {"module": str(module), "class": name, "computation": computation,
                      "instruction": instruction, "seed": rng.randrange(1000), "of": of}
             self.planted[name] += 1
-            status, said, _ = self.run("run", "-q", module, "--same-inputs", "--backend",
-                                       self.backend(fault), limit=20 * GOLDEN_MOST)
+            status, said, _, _ = self.run("run", "-q", module, "--backend", self.backend(fault),
+                                          limit=20 * GOLDEN_MOST)
             if status == 1 and said.startswith("MISMATCH"):
                 return fault
             self.planted[name] -= 1
@@ -92,18 +106,26 @@ class Measurement:
     def bisect(self, fault, number):
         began = time.monotonic()
         report = self.folder / f"{number}.json"
-        status, _, said = self.run("bisect", fault["module"], "--backend", self.backend(fault), "-q",
-                                   "--json", report, "-o", self.folder / f"{number}.part.hlo",
-                                   limit=self.options.limit * 4)
+        status, _, said, cpu = self.run("bisect", fault["module"], "--backend", self.backend(fault), "-q",
+                                        "--json", report, "-o",
+                                        self.folder / f"{number}.part.hlo",
+                                        limit=self.options.limit * 4)
+        fault["bisect_cpu"] = cpu
         fault["bisect_seconds"] = time.monotonic() - began
         fault["levels"] = json.loads(report.read_text())["levels"] if status == 1 else []
         fault["bisect_message"] = said.strip()
         fault["named"] = self.is_named(fault)
 
     def is_named(self, fault):
+        """The last level is the instruction; or, of what is wrong in how elements are combined,
+        either what combines them or what applies that."""
         if not fault["levels"]:
             return False
         last = fault["levels"][-1]
+        if last["instruction"] == fault["instruction"]:
+            return True
+        if last["applied"] and not last["isolated"]:
+            last = fault["levels"][-2]
         if fault["class"] not in APPLIED:
             return last["instruction"] == fault["instruction"]
         text = pathlib.Path(fault["module"]).read_text()
@@ -115,9 +137,10 @@ class Measurement:
     def shrink(self, fault, number):
         began = time.monotonic()
         output = self.folder / f"{number}.reduced.hlo"
-        status, said, wrong = self.run(
+        status, said, wrong, cpu = self.run(
             "shrink", fault["module"], "--backend", self.backend(fault), "-o", output, "--time",
             self.options.limit, "--jobs", 1, limit=self.options.limit * 4)
+        fault["shrink_cpu"] = cpu
         fault["shrink_seconds"] = time.monotonic() - began
         fault["shrink_message"] = (said + wrong).strip()
         found = re.search(r"→ (\d+) instructions, (\d+) elements in [\d.]+ s, (\d+) candidates", said)
@@ -131,8 +154,12 @@ class Measurement:
         """One fault, in one of the modules: drawn, named, shrunk."""
         rng = random.Random(self.options.seed * 100000 + number)
         of = self.options.of if number % EVERY_CPU == EVERY_CPU - 1 else ""
-        for _ in range(MODULES_TRIED):
-            module = rng.choice(modules)
+        for attempt in range(MODULES_TRIED):
+            # Of few modules each has its turn.
+            few = len(modules) < MODULES_TRIED
+            module = modules[(number + attempt) % len(modules)] if few else rng.choice(modules)
+            if self.stopped:
+                return None
             if module not in self.known:
                 self.known[module] = self.places(module)
             fault = self.known[module] and self.draw(rng, module, self.known[module], of)
@@ -147,6 +174,33 @@ class Measurement:
                           f"{self.backend(fault)} {module.name}", flush=True)
                 return fault
         return None
+
+    def measure_and_keep(self, number, modules, total):
+        """The same, kept in the folder and told now and then."""
+        if number in self.faults or self.stopped:
+            return
+        fault = self.measure(number, modules)
+        with self.lock:
+            if self.stopped:
+                return
+            self.faults[number] = fault
+            with open(self.folder / "faults.jsonl", "a", encoding="utf-8") as file:
+                file.write(json.dumps({"number": number, "fault": fault}) + "\n")
+            now = time.monotonic()
+            if now - self.reported >= REPORT_EVERY or len(self.faults) == total:
+                self.reported = now
+                found = [fault for fault in self.faults.values() if fault]
+                print(f"{now - self.began:.0f} s: {len(self.faults)} of {total} done, "
+                      f"{sum(fault['named'] for fault in found)} of {len(found)} named", flush=True)
+
+    def load(self):
+        """What an earlier run has left in the folder."""
+        path = self.folder / "faults.jsonl"
+        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+            record = json.loads(line)
+            self.faults[record["number"]] = record["fault"]
+            if record["fault"]:
+                self.planted[record["fault"]["class"]] += 1
 
 
 def largest_array(text):
@@ -168,10 +222,8 @@ def instruction_count(path):
 
 
 def is_taken(path):
-    """One module, without arguments of its own for several devices: specimens have one set."""
-    text = path.read_text(errors="replace")
-    several = "//@ arg" in text and re.search(r"replica_count=|num_partitions=", text)
-    return not several and len(re.findall(r"^HloModule ", text, re.MULTILINE)) == 1
+    """One module in the file."""
+    return len(re.findall(r"^HloModule ", path.read_text(errors="replace"), re.MULTILINE)) == 1
 
 
 def find_modules(options):
@@ -211,14 +263,24 @@ def print_results(faults, measurement, seconds):
         named = sum(fault["named"] for fault in group)
         print(f"{name}: {len(group)} faults, {named} named ({100 * named / len(group):.1f} %), bisect "
               f"median {statistics.median(f['bisect_seconds'] for f in group):.1f} s, most "
-              f"{max(f['bisect_seconds'] for f in group):.1f} s\n"
+              f"{max(f['bisect_seconds'] for f in group):.1f} s; "
+              f"{len(set(f['module'] for f in group))} modules\n"
               f"  shrunk {len(done)}: instructions median "
               f"{statistics.median(f['instructions'] for f in done):g}, most "
               f"{max(f['instructions'] for f in done)}; elements of an array median "
               f"{statistics.median(f['elements'] for f in done):g}, most "
               f"{max(f['elements'] for f in done)}; median "
               f"{statistics.median(f['shrink_seconds'] for f in done):.1f} s, most "
-              f"{max(f['shrink_seconds'] for f in done):.1f} s")
+              f"{max(f['shrink_seconds'] for f in done):.1f} s\n"
+              f"  processor time: bisect median {statistics.median(f['bisect_cpu'] for f in group):.1f}"
+              f" s, most {max(f['bisect_cpu'] for f in group):.1f} s; shrink median "
+              f"{statistics.median(f['shrink_cpu'] for f in done):.1f} s, most "
+              f"{max(f['shrink_cpu'] for f in done):.1f} s")
+    inside = [fault for fault in faults if fault["class"] in APPLIED]
+    exactly = sum(bool(f["levels"]) and f["levels"][-1]["instruction"] == f["instruction"]
+                  for f in inside)
+    if inside:
+        print(f"in reducers and comparators: {exactly} of {len(inside)} named to the instruction")
     named = sum(fault["named"] for fault in faults) / max(1, len(faults))
     good = (len(shrunk) == len(faults) > 0 and named >= GOALS["named"] and
             statistics.median(f["instructions"] for f in shrunk) <= GOALS["instructions"] and
@@ -229,6 +291,25 @@ def print_results(faults, measurement, seconds):
           f"{GOALS['elements']} elements and {GOALS['seconds']} s, at most {GOALS['most']} "
           f"instructions: {'reached' if good else 'MISSED'}; {seconds:.0f} s")
     return good
+
+
+def measure(measurement, sets, jobs):
+    """All faults, or those until Ctrl-C. Large modules and small ones take turns, so that the
+    figures of a part are those of the whole."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        few = sum(modules is sets[0] for modules in sets)
+        order = sorted(range(len(sets)),
+                       key=lambda i: i / few if i < few else (i - few) / (len(sets) - few))
+        work = [pool.submit(measurement.measure_and_keep, number, sets[number], len(sets))
+                for number in order]
+        try:
+            for one in work:
+                one.result()
+        except KeyboardInterrupt:
+            measurement.stopped = True
+            for one in work:
+                one.cancel()
+            print("stopped; these are the results so far", flush=True)
 
 
 def main():
@@ -243,12 +324,12 @@ def main():
     parser.add_argument("--limit", type=int, default=120, help="seconds for one shrink (120)")
     parser.add_argument("--of", default="cpu:", help="the other backend that has faults")
     parser.add_argument("--modules", nargs="+", type=pathlib.Path, help="files or folders")
-    parser.add_argument("--keep", type=pathlib.Path, help="work in this folder and keep it")
+    parser.add_argument("--keep", type=pathlib.Path,
+                        help="work in this folder and keep it; a run that was interrupted goes on")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--verbose", action="store_true", help="a line for each fault")
     options = parser.parse_args()
     options.program = (options.program or options.build / "tools" / "referee").resolve()
-    began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="referee-faults-") as temporary:
         folder = options.keep or pathlib.Path(temporary)
         folder.mkdir(exist_ok=True)
@@ -256,16 +337,16 @@ def main():
         print(f"seed {options.seed}", flush=True)
         small, large = find_modules(options)
         if options.of:
-            status, _, _ = measurement.run("run", "-q",
-                                           ROOT / "corpus" / "suites" / "examples" / "softmax.hlo",
-                                           "--backend", options.of, limit=60)
+            status, _, _, _ = measurement.run(
+                "run", "-q", ROOT / "corpus" / "suites" / "examples" / "softmax.hlo", "--backend",
+                options.of, limit=60)
             options.of = options.of if status == 0 else ""
         few = min(options.large, options.count) if large else 0
         sets = [large] * few + [small] * (options.count - few if small else 0)
-        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            faults = [fault for fault in pool.map(measurement.measure, range(len(sets)), sets)
-                      if fault]
-        good = print_results(faults, measurement, time.monotonic() - began)
+        measurement.load()
+        measure(measurement, sets, options.jobs)
+        faults = [fault for fault in measurement.faults.values() if fault]
+        good = print_results(faults, measurement, time.monotonic() - measurement.began)
         if options.json:
             options.json.write_text(json.dumps(faults, indent=1))
     return 0 if good and len(faults) >= options.count else 1
