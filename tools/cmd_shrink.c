@@ -214,13 +214,18 @@ static bool adopt_signature(struct shrink_command *command, const struct specime
     struct differential_options options = test->differential;
     options.arguments = part->arguments;
     options.argument_count = specimen_argument_total(part);
-    struct differential_result result;
-    struct failure_signature signature;
-    differential_run(part->module, test->backends[0], test->references[0], &options, &result);
-    failure_signature_of(&result, &signature);
-    bool mismatch = signature.outcome == OUTCOME_MISMATCH;
-    bool same = mismatch ? test->signature.outcome == OUTCOME_MISMATCH
-                         : failure_signature_equal(&signature, &test->signature);
+    struct failure_signature signature = {0};
+    bool same = false;
+    for (int i = 0; !same && (i == 0 || i < command->runs); i++) {
+        struct differential_result result;
+        failure_signature_finish(&signature);
+        differential_run(part->module, test->backends[0], test->references[0], &options, &result);
+        failure_signature_of(&result, &signature);
+        bool mismatch = signature.outcome == OUTCOME_MISMATCH;
+        same = mismatch ? test->signature.outcome == OUTCOME_MISMATCH
+                        : failure_signature_equal(&signature, &test->signature);
+        differential_result_finish(&result);
+    }
     if (same) {
         struct text text;
         text_init(&text);
@@ -234,22 +239,20 @@ static bool adopt_signature(struct shrink_command *command, const struct specime
     } else {
         failure_signature_finish(&signature);
     }
-    differential_result_finish(&result);
     return same;
 }
 
-/* Begins with the part that bisection leaves, which takes few runs. Failures that come and go would
- * lead it astray. */
+/* Begins with the part that bisection leaves, which takes few runs. */
 static void begin_with_part(struct shrink_command *command)
 {
     const int64_t least = 10; /* instructions for which it is worth it */
-    if (command->script != NULL || command->runs > 1 ||
-        specimen_size(&command->specimen).instructions < least) {
+    if (command->script != NULL || specimen_size(&command->specimen).instructions < least) {
         return;
     }
     struct bisect_options options = {.backend = command->test.backends[0],
                                      .reference = command->test.references[0],
                                      .differential = command->test.differential,
+                                     .runs = (int)command->runs,
                                      .stopped = is_over,
                                      .context = command};
     struct bisect_result result;
@@ -267,6 +270,18 @@ static void begin_with_part(struct shrink_command *command)
         save_best(command, &command->specimen, "bisected");
     }
     bisect_result_finish(&result);
+}
+
+/* Of failures that come and go: how often what is left fails. */
+static void print_odds(struct shrink_command *command)
+{
+    struct shrink_backend_test once = command->test;
+    int failed = 0;
+    once.runs = once.failures = 1;
+    for (int64_t i = 0; i < command->runs; i++) {
+        failed += shrink_test_backend(&once, 0, &command->specimen);
+    }
+    printf("what is left fails in %d of %lld runs\n", failed, (long long)command->runs);
 }
 
 static int shrink_and_report(struct shrink_command *command)
@@ -307,6 +322,9 @@ static int shrink_and_report(struct shrink_command *command)
             (long long)statistics.invalid,
             statistics.complete ? "" : "; stopped before nothing more helped",
             command->output_path);
+        if (command->script == NULL && command->runs > 1 && !interrupted) {
+            print_odds(command);
+        }
     }
     return EXIT_AS_EXPECTED;
 }

@@ -47,17 +47,20 @@ class Measurement:
         self.began = self.reported = time.monotonic()
         self.stopped = False
 
-    def run(self, *words, limit):
-        """Exit status, output, and processor seconds; status None: it took longer than limit."""
+    def run(self, *words, limit, cpu=0):
+        """Exit status, output, and processor seconds; status None: it took longer than limit, or
+        more than cpu seconds of processor time."""
+        words = [self.options.program, *map(str, words)]
+        if cpu:
+            words = ["sh", "-c", 'ulimit -t "$0"; exec "$@"', str(cpu), *words]
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-            process = subprocess.Popen([self.options.program, *map(str, words)], stdout=out,
-                                       stderr=err)
+            process = subprocess.Popen(words, stdout=out, stderr=err)
             killer = threading.Timer(limit, process.kill)
             killer.start()
             _, status, usage = os.wait4(process.pid, 0)
             killer.cancel()
             process.returncode = os.waitstatus_to_exitcode(status)
-            late = process.returncode == -signal.SIGKILL
+            late = process.returncode in (-signal.SIGKILL, -signal.SIGXCPU)
             out.seek(0)
             err.seek(0)
             return (None if late else process.returncode, out.read(), err.read(),
@@ -69,9 +72,9 @@ class Measurement:
         size = re.search(r"parameters of (\S+) MB", shown)
         if not size or float(size.group(1)) > PARAMETERS_MOST:
             return []
-        status, _, _, seconds = self.run("run", "-q", module, "--backend", "interp:",
-                                         limit=20 * GOLDEN_MOST)
-        if status != 0 or seconds > GOLDEN_MOST:
+        status, _, _, _ = self.run("run", "-q", module, "--backend", "interp:",
+                                         limit=20 * GOLDEN_MOST, cpu=GOLDEN_MOST)
+        if status != 0:
             return []
         _, listed, _, _ = self.run("show", "faults", module, limit=60)
         return [tuple(line.split()[:3]) for line in listed.splitlines()]

@@ -54,11 +54,48 @@ check 'a hang' 1 'first wrong: f \(fusion\) → wrong \(tanh\)' "${bisect[@]}" -
 check 'a hang shrunk' 0 '→ 2 instructions, 2 elements' "${shrink[@]}" --backend "$hangs" --timeout 1
 check 'a hang that is left' 0 'ROOT .*tanh\(' cat "$folder/reduced.hlo"
 
+# The same, planted; what only devices make wrong is told with the device.
+for end in crash hang; do
+    planted="mutant:$end?instruction=d"
+    check "a planted $end" 1 'first wrong: f \(fusion\) → d \(subtract\)' "${bisect[@]}" \
+        --backend "$planted"
+    check "a planted $end shrunk" 0 '→ 2 instructions|→ 3 instructions' "${shrink[@]}" --backend "$planted"
+    check "a planted $end left" 0 'ROOT d = ' cat "$folder/reduced.hlo"
+done
+cat >"$folder/grid.hlo" <<'END'
+//@ arg f32[2] {1, 2}
+//@ arg f32[2] {1, 3}
+//@ arg f32[2] {4, 5}
+//@ arg f32[2] {4, 6}
+HloModule grid, replica_count=2, num_partitions=2
+sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+ENTRY main {
+  x = f32[2] parameter(0)
+  y = f32[2] reverse(x), dimensions={0}
+  z = f32[2] subtract(x, y)
+  ROOT all = f32[2] all-reduce(z), replica_groups={{0,1},{2,3}}, channel_id=1,
+    use_global_device_ids=true, to_apply=sum
+}
+END
+check 'on devices' 1 'all is wrong on 4 of 4, first on replica 0, partition 0' "$referee" bisect \
+    "$folder/grid.hlo" -o "$folder/part.hlo" --backend 'mutant:replica_groups?instruction=all'
+check 'its arguments' 0 '^4$' grep -c '^//@ arg' "$folder/part.hlo"
+check 'a reducer' 1 'first wrong: all \(all-reduce\) → applied: c \(add\)' "$referee" bisect \
+    "$folder/grid.hlo" -o "$folder/part.hlo" --backend 'mutant:reducer?instruction=c'
+check 'fewer devices' 0 '→ 5 instructions, 5 elements' "$referee" shrink "$folder/grid.hlo" \
+    -o "$folder/reduced.hlo" --backend 'mutant:reducer?instruction=c'
+check 'two are left' 0 '^2$' grep -c '^//@ arg' "$folder/reduced.hlo"
+check 'that fail' 1 '^MISMATCH' "$referee" run "$folder/reduced.hlo" \
+    --backend 'mutant:reducer?instruction=c'
+
 # In three of ten runs.
 flaky='mutant:operands?instruction=d&fails=3&runs=10'
 check 'now and then' 1 'first wrong: f \(fusion\) → d \(subtract\)' "${bisect[@]}" \
     --backend "$flaky" --runs 10
+check 'the odds' 1 'confirmed: the part fails in 3 of 10 runs' "${bisect[@]}" --backend "$flaky" \
+    --runs 10
 check 'now and then, shrunk' 0 'in 3 of 10 runs' "${shrink[@]}" --backend "$flaky" --runs 10
+check 'its odds' 0 'what is left fails in 3 of 10 runs' "${shrink[@]}" --backend "$flaky" --runs 10
 check 'now and then, left' 0 'ROOT d = .* subtract\(' cat "$folder/reduced.hlo"
 check 'bad runs' 2 '--runs takes 1 to 1000' "${bisect[@]}" --runs 0
 
