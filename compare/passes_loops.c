@@ -97,7 +97,7 @@ static int64_t first_that_parts(const struct halves *halves, const struct loop_s
     double largest = 0;
     int64_t first = -1;
     for (int64_t i = 0; i < states->count && !(options->exact && largest > 0); i++) {
-        moved[i] = parts_by(halves, states->list[i], options);
+        moved[i] = parts_by(halves, states->lists[0][i], options);
         largest = fmax(largest, moved[i]);
     }
     for (int64_t i = 0; i < states->count && first < 0 && largest > 0; i++) {
@@ -167,7 +167,7 @@ static bool search_part(const struct specimen *old, const struct instruction *ol
                         const struct pass_culprits_options *options, struct pass_finding *finding)
 {
     struct halves halves;
-    if (!halves_make(old, old_loop->called[part], now, now_loop->called[part], &states->list[0],
+    if (!halves_make(old, old_loop->called[part], now, now_loop->called[part], &states->lists[0][0],
                      &halves)) {
         return false;
     }
@@ -175,7 +175,7 @@ static bool search_part(const struct specimen *old, const struct instruction *ol
     double by = 0;
     int64_t iteration = first_that_parts(&halves, states, options, &by);
     bool good =
-        iteration >= 0 && search_iteration(&halves, states->list[iteration], by, options, &found);
+        iteration >= 0 && search_iteration(&halves, states->lists[0][iteration], by, options, &found);
     if (good) {
         take_finding(&found, now_loop, iteration, part == CONDITION, finding);
     } else {
