@@ -12,8 +12,8 @@
  * integer x ** negative    0, but 1 for x = 1, ±1 for x = −1 (XLA's elemental emitter)
  * float → integer          truncates; out of range saturates, NaN → 0 — unspecified where the
  *                          StableHLO specification says implementation-defined (NaN, out of range)
- * float → pred             x ≠ 0 (NaN → true); complex → pred: real part or imaginary part ≠ 0
- * complex → real           drops the imaginary part
+ * float → pred             x ≠ 0 (NaN → true)
+ * complex → real, pred     ignores the imaginary part (StableHLO and its interpreter, XLA's CPU)
  * min/max of +0 and −0     min −0, max +0 (IEEE 754-2019); sign unspecified in HLO: comparison
  *                          treats ±0 as equal for these
  * min/max/clamp of NaN     NaN

@@ -245,18 +245,7 @@ bool lane_complex_compare(enum direction direction, enum type type, struct lane_
 /* --- Conversions. ------------------------------------------------------------------------------
  */
 
-static void complex_to_pred(const struct lane_step *step, void *out, const void *const *in,
-                            int64_t count)
-{
-    (void)step;
-    const double *re = in[0], *im = imaginary(in[0]);
-    uint8_t *to = out;
-    for (int64_t i = 0; i < count; i++) {
-        to[i] = re[i] != 0 || im[i] != 0;
-    }
-}
-
-/* The real part is a strip of f64. */
+/* The real part is a strip of f64; the imaginary part is ignored (StableHLO, convert). */
 static void complex_to_real(const struct lane_step *step, void *out, const void *const *in,
                             int64_t count)
 {
@@ -286,8 +275,6 @@ bool lane_complex_convert(enum type from, enum type to, struct lane_step *step)
     if (type_is_complex(from) && type_is_complex(to)) {
         step->function = lane_complex_copy;
         step->round = to == TYPE_C64;
-    } else if (to == TYPE_PRED) {
-        step->function = complex_to_pred;
     } else {
         step->function = type_is_complex(from) ? complex_to_real : real_to_complex;
     }
