@@ -9,6 +9,7 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "compare/profile.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
 #include "hlo/base/file.h"
@@ -227,6 +228,30 @@ static bool set_seeds(struct reader *reader, yaml_node_t *value, void *target)
     return test->seed_count > 0 || fail(reader, value, "the list of seeds is empty");
 }
 
+static bool read_backends(struct reader *reader, yaml_node_t *value, int *count, char ***list)
+{
+    if (value->type != YAML_SEQUENCE_NODE) {
+        return fail(reader, value, "expected a list of backends");
+    }
+    yaml_node_item_t *start = value->data.sequence.items.start;
+    int items = (int)(value->data.sequence.items.top - start);
+    *list = memory_zalloc(((size_t)items + 1) * sizeof **list);
+    for (int i = 0; i < items; i++) {
+        ++*count;
+        if (!read_text(reader, node_at(reader, start[i]), &(*list)[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool set_case_backends(struct reader *reader, yaml_node_t *value, void *target)
+{
+    struct test_case *test = target;
+    return read_backends(reader, value, &test->backend_count, &test->backends) &&
+           (test->backend_count > 0 || fail(reader, value, "the list of backends is empty"));
+}
+
 static bool set_tolerance(struct reader *reader, yaml_node_t *value, void *target)
 {
     struct test_case *test = target;
@@ -234,6 +259,22 @@ static bool set_tolerance(struct reader *reader, yaml_node_t *value, void *targe
         return true;
     }
     return fail(reader, value, "expected default, derived, xla or bits");
+}
+
+static bool set_profile(struct reader *reader, yaml_node_t *value, void *target)
+{
+    struct test_case *test = target;
+    test->profile = value->type == YAML_SCALAR_NODE ? profile_find(scalar(value)) : NULL;
+    return test->profile != NULL ||
+           fail(reader, value, "expected a profile ('referee show backends' lists them)");
+}
+
+static bool set_poison(struct reader *reader, yaml_node_t *value, void *target)
+{
+    const char *text = value->type == YAML_SCALAR_NODE ? scalar(value) : "";
+    ((struct test_case *)target)->poison = strcmp(text, "true") == 0;
+    return strcmp(text, "true") == 0 || strcmp(text, "false") == 0 ||
+           fail(reader, value, "expected true or false");
 }
 
 static bool set_timeout(struct reader *reader, yaml_node_t *value, void *target)
@@ -251,7 +292,10 @@ static const struct key case_keys[] = {{"name", set_name, false},
                                        {"file", set_file, true},
                                        {"description", set_case_description, false},
                                        {"seeds", set_seeds, false},
+                                       {"backends", set_case_backends, false},
                                        {"tolerance", set_tolerance, false},
+                                       {"profile", set_profile, false},
+                                       {"poison", set_poison, false},
                                        {"timeout", set_timeout, false},
                                        {"expect", set_expect, false},
                                        {"quarantine", set_quarantine, false},
@@ -315,19 +359,7 @@ static bool set_description(struct reader *reader, yaml_node_t *value, void *tar
 static bool set_backends(struct reader *reader, yaml_node_t *value, void *target)
 {
     struct manifest *manifest = target;
-    if (value->type != YAML_SEQUENCE_NODE) {
-        return fail(reader, value, "expected a list of backends");
-    }
-    yaml_node_item_t *start = value->data.sequence.items.start;
-    int count = (int)(value->data.sequence.items.top - start);
-    manifest->backends = memory_zalloc(((size_t)count + 1) * sizeof *manifest->backends);
-    for (int i = 0; i < count; i++) {
-        manifest->backend_count++;
-        if (!read_text(reader, node_at(reader, start[i]), &manifest->backends[i])) {
-            return false;
-        }
-    }
-    return true;
+    return read_backends(reader, value, &manifest->backend_count, &manifest->backends);
 }
 
 static const struct key manifest_keys[] = {{"suite", set_suite, true},
@@ -336,18 +368,14 @@ static const struct key manifest_keys[] = {{"suite", set_suite, true},
                                            {"cases", set_cases, true},
                                            {0}};
 
-bool manifest_load(const char *path, struct manifest *manifest, struct error *err)
+bool manifest_read(const char *path, const char *text, size_t size, struct manifest *manifest,
+                   struct error *err)
 {
     memset(manifest, 0, sizeof *manifest);
-    size_t size;
-    char *data = file_read(path, &size, err);
-    if (data == NULL) {
-        return false;
-    }
     struct reader reader = {.path = path, .err = err};
     yaml_parser_t parser;
     yaml_parser_initialize(&parser);
-    yaml_parser_set_input_string(&parser, (const unsigned char *)data, size);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
     bool ok = yaml_parser_load(&parser, &reader.document) == 1;
     if (!ok) {
         struct where where = {path, (int)parser.problem_mark.line + 1,
@@ -362,13 +390,22 @@ bool manifest_load(const char *path, struct manifest *manifest, struct error *er
     }
     yaml_parser_delete(&parser);
     if (!ok) {
-        error_quote(err, data, size);
+        error_quote(err, text, size);
         manifest_finish(manifest);
     } else if (manifest->backends == NULL) {
         manifest->backends = memory_zalloc(sizeof *manifest->backends);
         manifest->backends[manifest->backend_count++] = memory_strdup("cpu:");
     }
-    free(data);
+    return ok;
+}
+
+bool manifest_load(const char *path, struct manifest *manifest, struct error *err)
+{
+    memset(manifest, 0, sizeof *manifest);
+    size_t size;
+    char *text = file_read(path, &size, err);
+    bool ok = text != NULL && manifest_read(path, text, size, manifest, err);
+    free(text);
     return ok;
 }
 
@@ -390,6 +427,10 @@ void manifest_finish(struct manifest *manifest)
             expectation_finish(test->quarantine);
             free(test->quarantine);
         }
+        for (int k = 0; k < test->backend_count; k++) {
+            free(test->backends[k]);
+        }
+        free(test->backends);
         free(test->expectations);
         free(test->seeds);
         free(test->name);

@@ -8,8 +8,11 @@
  *       file: PATH                          relative to the manifest
  *       description: TEXT                   optional
  *       seeds: [1, 2]                       default [1]
+ *       backends: [URI, …]                  default: those of the suite
  *       tolerance: default                  default, derived, xla, bits
- *       timeout: 60                         seconds, optional
+ *       profile: strict                     what the backend may do; default: told by its URI
+ *       poison: true                        fill the memory that the backend allocates: what is
+ * read without having been written shows timeout: 60                         seconds, optional
  *       expect:                             per backend URI; PASS where nothing is said
  *         "cpu:": {outcome: MISMATCH, reason: TEXT, until: 2027-06-30}
  *       quarantine: {reason: TEXT, until: 2027-06-30}
@@ -40,7 +43,11 @@ struct test_case {
     int line; /* in the manifest */
     int seed_count;
     int64_t *seeds;
+    int backend_count; /* 0 = the manifest's */
+    char **backends;
     enum tolerance_kind tolerance;
+    const struct profile *profile; /* NULL = by the backend's URI */
+    bool poison;
     double timeout; /* 0 = the default */
     int expectation_count;
     struct expectation *expectations;
@@ -56,7 +63,17 @@ struct manifest {
 };
 
 bool manifest_load(const char *path, struct manifest *manifest, struct error *err);
+/* The same of a text that would stand in the file. */
+bool manifest_read(const char *path, const char *text, size_t size, struct manifest *manifest,
+                   struct error *err);
 void manifest_finish(struct manifest *manifest);
+
+/* The text of a manifest with a case more, behind the last one; everything else keeps its bytes. It
+ * has been read again and says what was meant. `added` has its file relative to the manifest, which
+ * must exist; name NULL or "" = told by the file. Owned by the caller; NULL with *err, with the
+ * place when the list of cases has no lines of its own. */
+char *manifest_with_case(const char *path, const char *text, size_t size,
+                         const struct test_case *added, struct error *err);
 
 /* The expectation for a backend, or NULL (PASS is expected). */
 const struct expectation *case_expectation(const struct test_case *test, const char *backend);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare/profile.h"
 #include "corpus/case.h"
 #include "corpus/manifest.h"
 #include "hlo/base/arena.h"
@@ -50,6 +51,7 @@ struct work {
 struct open_backend {
     const char *uri;
     double timeout;
+    bool poison;
     struct backend *backend;
 };
 struct team {
@@ -58,19 +60,22 @@ struct team {
     struct backend *reference;
 };
 
-static struct backend *team_backend(struct team *team, const char *uri, double timeout,
-                                    struct error *err)
+static struct backend *team_backend(struct team *team, const char *uri,
+                                    const struct test_case *test, struct error *err)
 {
     for (size_t i = 0; i < team->count; i++) {
-        if (strcmp(team->list[i].uri, uri) == 0 && team->list[i].timeout == timeout) {
-            return team->list[i].backend;
+        const struct open_backend *open = &team->list[i];
+        if (strcmp(open->uri, uri) == 0 && open->timeout == test->timeout &&
+            open->poison == test->poison) {
+            return open->backend;
         }
     }
-    struct backend_options options = {.timeout = timeout};
+    struct backend_options options = {.timeout = test->timeout, .poison = test->poison};
     struct backend *backend = backend_open(uri, &options, err);
     if (backend != NULL) {
         team->list = grow(team->list, team->count, &team->capacity, sizeof *team->list);
-        team->list[team->count++] = (struct open_backend){uri, timeout, backend};
+        team->list[team->count++] =
+            (struct open_backend){uri, test->timeout, test->poison, backend};
     }
     return backend;
 }
@@ -198,6 +203,7 @@ static void run_seed(struct work *work, const struct unit *unit, struct team *te
         .arguments = arguments->count > 0 ? arguments->literals : NULL,
         .argument_count = arguments->count,
         .tolerance = unit->test->tolerance,
+        .profile = unit->test->profile,
         .abs_error_bound = 1e-3,
         .rel_error_bound = 1e-3,
     };
@@ -227,7 +233,7 @@ static bool run_unit(struct work *work, const struct unit *unit, struct team *te
                      struct text *printed, struct error *err)
 {
     const struct test_case *test = unit->test;
-    struct backend *backend = team_backend(team, unit->backend, test->timeout, err);
+    struct backend *backend = team_backend(team, unit->backend, test, err);
     struct loaded_file file = {0};
     struct error problem = {0};
     if (backend == NULL) {
@@ -278,7 +284,9 @@ static uint64_t case_hash(const struct test_case *test)
     char *data = file_read(test->file, &size, &ignored);
     uint64_t hash = data != NULL ? hash_bytes(data, size, 0) : 0;
     free(data);
-    hash = hash_u64((uint64_t)test->tolerance, hash);
+    const char *profile = test->profile != NULL ? test->profile->name : "";
+    hash = hash_bytes(profile, strlen(profile), hash_u64((uint64_t)test->tolerance, hash));
+    hash = hash_u64(test->poison, hash);
     return hash_bytes((const char *)&test->timeout, sizeof test->timeout, hash) >>
            1; /* a JSON integer */
 }
@@ -311,6 +319,12 @@ static void make_command(const struct test_case *test, struct gate_run *run)
                 (long long)run->seed);
     if (test->tolerance != TOLERANCE_DEFAULT) {
         text_printf(&command, " --tolerance %s", tolerance_kind_text(test->tolerance));
+    }
+    if (test->profile != NULL) {
+        text_printf(&command, " --profile %s", test->profile->name);
+    }
+    if (test->poison) {
+        text_append(&command, " --poison");
     }
     if (test->timeout > 0) {
         text_printf(&command, " --timeout %g", test->timeout);
@@ -348,16 +362,19 @@ static void plan(struct work *work, const struct manifest *manifests, size_t cou
     size_t position = 0;
     for (size_t m = 0; m < count; m++) {
         const struct manifest *manifest = &manifests[m];
-        bool given = options->backends.count > 0;
-        size_t backends = given ? options->backends.count : (size_t)manifest->backend_count;
         for (int i = 0; i < manifest->case_count; i++, position++) {
+            const struct test_case *test = &manifest->cases[i];
+            bool given = options->backends.count > 0, own = test->backend_count > 0;
+            char **list = own ? test->backends : manifest->backends;
+            size_t backends = given ? options->backends.count
+                                    : (size_t)(own ? test->backend_count : manifest->backend_count);
             if (position % (size_t)options->shard_count != (size_t)options->shard - 1) {
                 continue;
             }
-            uint64_t content = case_hash(&manifest->cases[i]);
+            uint64_t content = case_hash(test);
             for (size_t b = 0; b < backends; b++) {
-                add_unit(work, manifest, &manifest->cases[i], content,
-                         given ? options->backends.items[b] : manifest->backends[b]);
+                add_unit(work, manifest, test, content,
+                         given ? options->backends.items[b] : list[b]);
             }
         }
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compare/profile.h"
 #include "corpus/manifest.h"
 #include "hlo/base/error.h"
 
@@ -56,6 +57,9 @@ START_TEST(test_read)
              "    file: a.hlo\n"
              "    seeds: [3, 4]\n"
              "    tolerance: derived\n"
+             "    backends: [\"cpu:?cpu_device_count=2\"]\n"
+             "    profile: strict\n"
+             "    poison: true\n"
              "    timeout: 2.5\n"
              "    quarantine: {reason: being looked at, until: 2027-01-31}\n"
              "    expect:\n"
@@ -74,12 +78,16 @@ START_TEST(test_read)
     ck_assert_int_eq(test->seeds[0], 1);
     ck_assert_int_eq(test->tolerance, TOLERANCE_DEFAULT);
     ck_assert(test->timeout == 0 && test->line == 6);
+    ck_assert(test->profile == NULL && !test->poison && test->backend_count == 0);
     ck_assert(case_expectation(test, "cpu:") == NULL);
     test = &manifest.cases[1];
     ck_assert_str_eq(test->name, "again");
     ck_assert(test->seed_count == 2 && test->seeds[1] == 4);
     ck_assert_int_eq(test->tolerance, TOLERANCE_DERIVED);
     ck_assert_double_eq(test->timeout, 2.5);
+    ck_assert(test->profile == profile_find("strict") && test->poison);
+    ck_assert_int_eq(test->backend_count, 1);
+    ck_assert_str_eq(test->backends[0], "cpu:?cpu_device_count=2");
     const struct expectation *expectation = case_expectation(test, "cpu:");
     ck_assert(expectation != NULL && expectation->outcome == OUTCOME_MISMATCH);
     ck_assert_str_eq(expectation->reason, "it is wrong");
@@ -113,6 +121,10 @@ static const struct {
     {HEAD "  - file: a.hlo\n    seeds: []\n", 4, 12, "empty"},
     {HEAD "  - file: a.hlo\n    seeds: 1\n", 4, 12, "list of seeds"},
     {HEAD "  - file: a.hlo\n    tolerance: loose\n", 4, 16, "default, derived"},
+    {HEAD "  - file: a.hlo\n    backends: cpu\n", 4, 15, "list of backends"},
+    {HEAD "  - file: a.hlo\n    backends: []\n", 4, 15, "list of backends is empty"},
+    {HEAD "  - file: a.hlo\n    profile: lenient\n", 4, 14, "a profile"},
+    {HEAD "  - file: a.hlo\n    poison: yes\n", 4, 13, "true or false"},
     {HEAD "  - file: a.hlo\n    timeout: -1\n", 4, 14, "positive"},
     {HEAD "  - file: a.hlo\n    expect: PASS\n", 4, 13, "mapping"},
     {HEAD "  - file: a.hlo\n    expect:\n      \"cpu:\": {outcome: WRONG, reason: r}\n", 5, 25,
@@ -147,6 +159,87 @@ START_TEST(test_errors)
 }
 END_TEST
 
+/* --- a case more --- */
+
+static struct expectation wrong = {"cpu:", OUTCOME_MISMATCH, "it's wrong: \"a, b\" {c} #1",
+                                   "2027-06-30"};
+
+static const struct {
+    const char *before, *after;
+} lists[] = {
+    {"suite: s\ncases:\n  - file: a.hlo # the first\n    seeds: [1,\n      2]\n  # the end\n\n# of "
+     "it\n",
+     "suite: s\ncases:\n  - file: a.hlo # the first\n    seeds: [1,\n      2]\n"
+     "  - name: new\n    file: a.hlo\n    seeds: [7]\n    backends: [\"cpu:\"]\n"
+     "    profile: strict\n    poison: true\n    timeout: 2.5\n    expect:\n"
+     "      \"cpu:\": {outcome: MISMATCH, reason: \"it's wrong: \\\"a, b\\\" {c} #1\", "
+     "until: 2027-06-30}\n  # the end\n\n# of it\n"},
+    /* no indent, other keys after the list, no newline at the end of the last case */
+    {"cases:\n- file: a.hlo\n  expect:\n    \"cpu:\":\n      outcome: CRASH\n      reason: "
+     "r\nsuite: s\n",
+     "cases:\n- file: a.hlo\n  expect:\n    \"cpu:\":\n      outcome: CRASH\n      reason: r\n"
+     "- name: new\n  file: a.hlo\n  seeds: [7]\n  backends: [\"cpu:\"]\n  profile: strict\n"
+     "  poison: true\n  timeout: 2.5\n  expect:\n"
+     "    \"cpu:\": {outcome: MISMATCH, reason: \"it's wrong: \\\"a, b\\\" {c} #1\", until: "
+     "2027-06-30}\n"
+     "suite: s\n"},
+    {"suite: s\ncases:\n  - {file: a.hlo}",
+     "suite: s\ncases:\n  - {file: a.hlo}\n  - name: new\n    file: a.hlo\n    seeds: [7]\n"
+     "    backends: [\"cpu:\"]\n    profile: strict\n    poison: true\n    timeout: 2.5\n    "
+     "expect:\n"
+     "      \"cpu:\": {outcome: MISMATCH, reason: \"it's wrong: \\\"a, b\\\" {c} #1\", "
+     "until: 2027-06-30}\n"},
+    {"suite: s\ncases:\n  - file: a.hlo\n    description: |\n      two\n      lines\n# end\n",
+     "suite: s\ncases:\n  - file: a.hlo\n    description: |\n      two\n      lines\n"
+     "  - name: new\n    file: a.hlo\n    seeds: [7]\n    backends: [\"cpu:\"]\n"
+     "    profile: strict\n    poison: true\n    timeout: 2.5\n    expect:\n"
+     "      \"cpu:\": {outcome: MISMATCH, reason: \"it's wrong: \\\"a, b\\\" {c} #1\", "
+     "until: 2027-06-30}\n# end\n"},
+};
+
+START_TEST(test_added)
+{
+    int64_t seed = 7;
+    char *backends[] = {"cpu:"};
+    struct test_case added = {.name = "new",
+                              .file = "a.hlo",
+                              .seed_count = 1,
+                              .seeds = &seed,
+                              .backend_count = 1,
+                              .backends = backends,
+                              .profile = profile_find("strict"),
+                              .poison = true,
+                              .timeout = 2.5,
+                              .expectation_count = 1,
+                              .expectations = &wrong};
+    struct error err = {0};
+    const char *before = lists[_i].before;
+    char *after = manifest_with_case(manifest_path, before, strlen(before), &added, &err);
+    ck_assert_msg(after != NULL, "%d:%d %s", err.line, err.column, err.message);
+    ck_assert_str_eq(after, lists[_i].after);
+    free(after);
+}
+END_TEST
+
+START_TEST(test_not_added)
+{
+    struct test_case added = {.name = "new", .file = "a.hlo"};
+    struct error err = {0};
+    const char *flow = "suite: s\ncases: [{file: a.hlo}]\n", *good = HEAD "  - file: a.hlo\n";
+    ck_assert(manifest_with_case(manifest_path, flow, strlen(flow), &added, &err) == NULL);
+    ck_assert(err.line == 2 && err.column == 8 && strstr(err.message, "'- '") != NULL);
+    err = (struct error){0};
+    added.file = "none.hlo";
+    ck_assert(manifest_with_case(manifest_path, good, strlen(good), &added, &err) == NULL);
+    ck_assert(err.line == 5 && strstr(err.message, "there is no file") != NULL);
+    err = (struct error){0};
+    added.file = "a.hlo";
+    added.name = "a";
+    ck_assert(manifest_with_case(manifest_path, good, strlen(good), &added, &err) == NULL);
+    ck_assert(err.line == 4 && strstr(err.message, "twice") != NULL);
+}
+END_TEST
+
 START_TEST(test_no_file)
 {
     struct manifest manifest;
@@ -163,6 +256,8 @@ int main(void)
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, test_read);
     tcase_add_loop_test(tests, test_errors, 0, sizeof bad / sizeof *bad);
+    tcase_add_loop_test(tests, test_added, 0, sizeof lists / sizeof *lists);
+    tcase_add_test(tests, test_not_added);
     tcase_add_test(tests, test_no_file);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
