@@ -11,6 +11,7 @@
 #include "hlo/base/file.h"
 #include "hlo/base/text.h"
 #include "tools/commands.h"
+#include "tools/gate_add.h"
 #include "tools/gate_job.h"
 #include "tools/modules.h"
 #include "tools/options.h"
@@ -18,6 +19,7 @@
 /* What the command line says besides gate_options. */
 struct gate_command {
     struct gate_options options;
+    struct gate_add add;
     struct string_list history;
     const char *json, *junit, *html, *annotations, *baseline, *shard;
     int64_t jobs;
@@ -145,6 +147,20 @@ static int run_loaded(const struct gate_command *command, const struct manifest 
     return status;
 }
 
+static int run_add(const struct gate_command *command, const char *manifest)
+{
+    struct gate_report report;
+    gate_report_init(&report);
+    strcpy(report.date, command->date);
+    set_memory_limit(0, MEMORY_BESIDE_BACKENDS);
+    int status = gate_add(&command->add, &command->options, manifest, &report);
+    if (status == EXIT_AS_EXPECTED && !write_reports(command, &report)) {
+        status = EXIT_INFRASTRUCTURE;
+    }
+    gate_report_finish(&report);
+    return status;
+}
+
 static int run_command(const struct gate_command *command, const struct string_list *paths)
 {
     struct error err = {0};
@@ -178,10 +194,12 @@ static int run_command(const struct gate_command *command, const struct string_l
 
 static void print_help(const struct option *table)
 {
-    printf("usage: referee gate MANIFEST… [--backend URI]…\n\n"
-           "Runs every case of the manifests (YAML; corpus/manifest.h tells the keys) on the "
-           "backends\nand holds the outcomes against the expectations. An expected failure that "
-           "passes, and an\nexpectation whose date is over, fail the gate.\n\n");
+    printf(
+        "usage: referee gate MANIFEST… [--backend URI]…\n"
+        "       referee gate MANIFEST --add MODULE --reason TEXT [--until DATE] [--name NAME]\n\n"
+        "Runs every case of the manifests (YAML; corpus/manifest.h tells the keys) on the "
+        "backends\nand holds the outcomes against the expectations. An expected failure that "
+        "passes, and an\nexpectation whose date is over, fail the gate.\n\n");
     options_help(table);
     printf("\nA gate that was killed goes on where it was, with the same --journal: nothing that "
            "was done\nis lost or done again. Exit status: 0 all as expected, 1 not, 2 a bad "
@@ -190,7 +208,7 @@ static void print_help(const struct option *table)
 
 int command_gate(int argc, char **argv)
 {
-    struct gate_command command = {.jobs = 1};
+    struct gate_command command = {.jobs = 1, .add = {.seed = 1}};
     struct string_list paths = {0};
     bool help = false;
     const struct option table[] = {
@@ -211,6 +229,7 @@ int command_gate(int argc, char **argv)
          "earlier --json reports to show in the page, oldest first"},
         {"annotations", 0, OPTION_TEXT, &command.annotations, "KIND",
          "print what is not as expected for a CI system: github"},
+        GATE_ADD_OPTIONS(&command.add),
         {"verbose", 'v', OPTION_FLAG, &command.options.verbose, NULL, "also what is as expected"},
         {"help", 'h', OPTION_FLAG, &help, NULL, "this text"},
         {0}};
@@ -222,6 +241,8 @@ int command_gate(int argc, char **argv)
         status = EXIT_AS_EXPECTED;
     } else if (paths.count == 0) {
         fprintf(stderr, "usage: referee gate MANIFEST… [--backend URI]…; see --help\n");
+    } else if (command.add.module != NULL && paths.count > 1) {
+        fprintf(stderr, "referee: --add takes one manifest\n");
     } else if (command.annotations != NULL && strcmp(command.annotations, "github") != 0) {
         fprintf(stderr, "referee: --annotations knows github, not '%s'\n", command.annotations);
     } else if (command.jobs < 1 || command.jobs > 256) {
@@ -232,7 +253,8 @@ int command_gate(int argc, char **argv)
         struct tm date;
         strftime(command.date, sizeof command.date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &date));
         memcpy(command.options.today, command.date, strlen("YYYY-MM-DD"));
-        status = run_command(&command, &paths);
+        status = command.add.module != NULL ? run_add(&command, paths.items[0])
+                                            : run_command(&command, &paths);
     }
     string_list_finish(&paths);
     string_list_finish(&command.options.backends);

@@ -93,6 +93,57 @@ check 'a changed module is' 0 '^50$' bash -c \
     '"$1" gate "$2" --journal "$3" >/dev/null; wc -l <"$3"' - "$referee" "$folder/many.yaml" "$folder/journal"
 check 'no journal of ours' 3 'no line of a journal' "$referee" gate "$folder/many.yaml" --journal "$folder/one.yaml"
 
+# A finding becomes a case: the backend swaps the operands of a subtraction.
+suite=$folder/found
+mkdir "$suite"
+swapped='mutant:operands?instruction=d&of=interp:'
+printf '# what is known\nsuite: found\nbackends: ["%s"]\ncases:\n  - file: old.hlo # the oldest\n' \
+    "$swapped" >"$suite/m.yaml"
+printf '\n# the end\n' >>"$suite/m.yaml"
+printf 'HloModule o\nENTRY e {\n  x = f32[2] parameter(0)\n  ROOT s = f32[2] add(x, x)\n}\n' \
+    >"$suite/old.hlo"
+printf '// Mine.\n//@ arg f32[2] {1, 2}\n//@ arg f32[2] {3, 5}\nHloModule n\nENTRY e {\n' \
+    >"$folder/new.reduced.hlo"
+printf '  x = f32[2] parameter(0)\n  y = f32[2] parameter(1)\n  ROOT d = f32[2] subtract(x, y)\n}\n' \
+    >>"$folder/new.reduced.hlo"
+sed 's/ d = / e = /; s/f32/f16/g' "$folder/new.reduced.hlo" >"$folder/fine.hlo"
+sed 's/f32/f16/g' "$folder/wrong.hlo" >"$folder/wrong16.hlo"
+sed 's/f32/bf16/g' "$folder/new.reduced.hlo" >"$folder/narrow.hlo"
+sed '/^.*@ arg/d; s/f32/f64/g' "$folder/new.reduced.hlo" >"$folder/drawn.hlo"
+cp "$suite/m.yaml" "$folder/before.yaml"
+add() { "$referee" gate "$suite/m.yaml" --add "$@"; }
+check 'added without a reason' 1 '\-\-reason says what is wrong' add "$folder/new.reduced.hlo"
+check 'added until some day' 2 'a date YYYY-MM-DD' \
+    add "$folder/new.reduced.hlo" --reason x --until soon
+check 'added though it passes' 1 'passes; --pass' add "$folder/fine.hlo"
+check 'added under a bad name' 2 "not 'a b'" add "$folder/new.reduced.hlo" --reason x --name 'a b'
+check 'added under a name that is taken' 2 "the name 'old'" \
+    add "$folder/new.reduced.hlo" --reason x --name old
+check 'added though it is there' 1 "already: 'old'" add "$suite/old.hlo"
+check 'added, what is no module' 2 'broken.hlo:' add "$folder/broken.hlo" --reason x
+check 'added, the golden differs' 1 'differs from the //@ expect lines' \
+    add "$folder/wrong16.hlo" --reason x
+check 'added to two' 2 'one manifest' "$referee" gate "$suite/m.yaml" "$suite/m.yaml" --add x
+check 'refusals change nothing' 0 '' cmp "$suite/m.yaml" "$folder/before.yaml"
+check 'refusals leave nothing' 0 '^2$' bash -c 'ls "$1" | wc -l' - "$suite"
+check 'added' 0 '^added to .*m.yaml:6: new$' add "$folder/new.reduced.hlo" \
+    --reason 'a and b: swapped' --until 2099-12-31 --json "$folder/added.json"
+check 'its report' 0 '"case": "new"' cat "$folder/added.json"
+check 'its row' 0 '^5a6,8$' bash -c 'diff "$1" "$2" | head -1' - "$folder/before.yaml" "$suite/m.yaml"
+check 'its reason' 0 'outcome: MISMATCH, reason: "a and b: swapped", until: 2099-12-31\}' cat "$suite/m.yaml"
+check 'its golden result' 0 '^//@ expect f32\[2\] \{-2, -3\}$' cat "$suite/new.hlo"
+check 'its comments' 0 '^// Mine.$' head -1 "$suite/new.hlo"
+check 'added again under another name' 1 "already: 'new'" add "$folder/new.reduced.hlo" --reason x --name n2
+check 'what passes' 0 'fine$' add "$folder/fine.hlo" --pass --name fine
+check 'on another backend' 0 'narrow$' add "$folder/narrow.hlo" --pass --backend interp: \
+    --profile strict --poison
+check 'its backends' 0 '^    backends: \["interp:"\]$' cat "$suite/m.yaml"
+check 'its profile' 0 '^    profile: strict$' cat "$suite/m.yaml"
+check 'with drawn arguments' 0 'drawn$' add "$folder/drawn.hlo" --reason 'swapped' --seed 9
+check 'drawn arguments stay' 0 '^2$' grep -c '^//@ arg f64\[2\]' "$suite/drawn.hlo"
+check 'the suite' 0 '^5 runs as expected, 0 not' "$referee" gate "$suite/m.yaml"
+check 'how a case is run again' 0 '--seed 1 --profile strict --poison' "$referee" gate "$suite/m.yaml" --json -
+
 # Killed at random moments, the gate ends with a complete report, and nothing was run twice.
 check 'kills' 0 "^$kills kills: 48 runs, 48 in the journal, 48 distinct$" python3 -c '
 import json, os, random, signal, subprocess, sys, time
