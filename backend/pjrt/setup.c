@@ -41,6 +41,8 @@ void pjrt_setup_finish(struct pjrt_setup *setup)
     free(setup->plugin);
     free(setup->topology);
     free(setup->target);
+    free(setup->process_flags);
+    free(setup->own_environment);
     *setup = (struct pjrt_setup){0};
 }
 
@@ -90,6 +92,29 @@ static void set_topology(struct pjrt_setup *setup, const char *topology, const c
     setup->environment_count = sizeof deviceless_environment / sizeof *deviceless_environment;
 }
 
+/* XLA reads which instructions of the processor it may use once in a process, before it compiles
+ * anything, and not from the options of a compilation: the worker's XLA_FLAGS say it. */
+static void set_process_flags(const struct backend *backend, struct pjrt_setup *setup)
+{
+    static const char name[] = "xla_cpu_max_isa";
+    const char *value = NULL, *flags = getenv("XLA_FLAGS");
+    for (int i = 0; i < backend->flag_count; i++) {
+        value = strcmp(backend->flags[i].name, name) == 0 ? backend->flags[i].value : value;
+    }
+    if (value == NULL) {
+        return;
+    }
+    struct text entry;
+    text_init(&entry);
+    text_printf(&entry, "XLA_FLAGS=%s --%s=%s", flags != NULL ? flags : "", name, value);
+    setup->process_flags = text_take(&entry);
+    text_finish(&entry);
+    setup->own_environment = memory_alloc(sizeof *setup->own_environment);
+    setup->own_environment[0] = setup->process_flags;
+    setup->environment = setup->own_environment;
+    setup->environment_count = 1;
+}
+
 bool pjrt_setup_cpu(struct backend *backend, struct pjrt_setup *setup, struct error *err)
 {
     static const char count[] = "cpu_device_count";
@@ -97,6 +122,7 @@ bool pjrt_setup_cpu(struct backend *backend, struct pjrt_setup *setup, struct er
         return false;
     }
     add_parameters(backend, NULL, setup);
+    set_process_flags(backend, setup);
     if (backend_parameter(backend, count) == NULL) {
         setup->grows = count;
         setup->grows_prefix = "";
@@ -194,6 +220,8 @@ bool pjrt_setup_path(struct backend *backend, struct pjrt_setup *setup, struct e
     add_parameters(backend, "topology", setup);
     if (topology != NULL) {
         set_topology(setup, topology, topology);
+    } else {
+        set_process_flags(backend, setup);
     }
     return true;
 }

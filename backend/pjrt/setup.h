@@ -21,6 +21,8 @@ struct pjrt_setup {
     /* Entries of the worker's environment. */
     const char *const *environment;
     size_t environment_count;
+    char *process_flags; /* an entry of it that is this setup's own, or NULL */
+    const char **own_environment;
 };
 
 /* One a scheme. err: NOT_FOUND with what to type when the plugin is missing. */
