@@ -279,6 +279,7 @@ static void details(const struct page *page, size_t i)
                          "</figcaption></figure>\n");
     }
     paragraph(out, "<p>again: <code>", run->command, "</code></p>\n");
+    paragraph(out, "<pre>", run->next, "</pre>\n");
     paragraph(out, "<p>module: <code>", run->file, "</code></p>\n");
     text_append(out, "</details>\n");
 }

@@ -40,7 +40,7 @@ static const struct text_field text_fields[] = {
     FIELD("suite", suite),     FIELD("case", name),         FIELD("backend", backend),
     FIELD("outcome", outcome), FIELD("expected", expected), FIELD("reason", reason),
     FIELD("message", message), FIELD("picture", picture),   FIELD("command", command),
-    FIELD("file", file),       FIELD("manifest", manifest),
+    FIELD("file", file),       FIELD("manifest", manifest), FIELD("next", next),
 };
 #undef FIELD
 enum { TEXT_FIELDS = sizeof text_fields / sizeof *text_fields };

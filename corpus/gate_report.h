@@ -4,7 +4,7 @@
  * The report is an object:
  *   {"format": "referee-gate", "version": 1, "date": "2026-12-01T09:30:00Z", "shard": "1/1",
  *    "runs": [{"suite", "case", "backend", "seed", "outcome", "expected", "status", "reason",
- *              "message", "picture", "command", "file", "line", "content", "seconds",
+ *              "message", "picture", "command", "next", "file", "line", "content", "seconds",
  * "golden_differs", "largest_ulps", "buckets": [8 counts]}, …]} A journal holds the same run
  * objects, one a line, each written and synced when its run is over: what is in it survives
  * whatever ends the gate, and is not run again. */
@@ -47,6 +47,7 @@ struct gate_run {
     char *expected;      /* outcome_text */
     char *reason;        /* of the expectation, the quarantine, or why it is not as expected */
     char *message, *picture, *command;
+    char *next; /* what to type then, a line each: "LABEL: COMMAND" */
     enum gate_status status;
     double seconds, largest_ulps;
     int64_t buckets[COMPARE_BUCKETS]; /* elements by error, as in compare.h */

@@ -86,6 +86,22 @@ static void print_evidence(const struct bisect_result *result, const struct modu
     }
 }
 
+/* What to type to shrink the part; "" when there is none. */
+static void print_next(const struct bisect_command *command, const struct bisect_result *result,
+                       const char *output, struct text *out)
+{
+    if (result->part.module == NULL || command->backends.count > 1) {
+        return; /* shrink knows no second backend */
+    }
+    text_append(out, "referee shrink ");
+    text_shell(out, output);
+    text_printf(out, " --backend '%s'", command->backends.items[0]);
+    failing_repeat(&command->failing, out);
+    if (command->runs > 1) {
+        text_printf(out, " --runs %lld", (long long)command->runs);
+    }
+}
+
 static void print_result(const struct bisect_command *command, const struct bisect_result *result,
                          const struct module *module, const char *path, const char *output)
 {
@@ -107,13 +123,16 @@ static void print_result(const struct bisect_command *command, const struct bise
     }
     printf("%s%d runs on the backend\n", result->picture, result->runs);
     if (result->part.module != NULL) {
-        printf("the part that fails is in %s; next: referee shrink %s --backend '%s'\n", output,
-               output, command->backends.items[0]);
+        text_clear(&text);
+        print_next(command, result, output, &text);
+        printf("the part that fails is in %s%s%s\n", output, text.size > 0 ? "; next: " : "",
+               text.data);
     }
     text_finish(&text);
 }
 
-static json_t *result_json(const struct bisect_result *result, const char *path)
+static json_t *result_json(const struct bisect_command *command, const struct bisect_result *result,
+                           const char *path, const char *output)
 {
     json_t *levels = json_array();
     for (int i = 0; i < result->level_count; i++) {
@@ -134,6 +153,9 @@ static json_t *result_json(const struct bisect_result *result, const char *path)
                   text.data, "levels", levels, "runs", result->runs, "confirming_runs",
                   result->confirming_runs, "confirming_failures", result->confirming_failures,
                   "picture", result->picture, "note", result->note);
+    text_clear(&text);
+    print_next(command, result, output, &text);
+    json_object_set_new(object, "next", json_string(text.data));
     text_finish(&text);
     return object;
 }
@@ -164,7 +186,7 @@ static int report(const struct bisect_command *command, const struct bisect_resu
         print_result(command, result, module, path, output.data);
     }
     if (command->json != NULL) {
-        json_t *object = result_json(result, path);
+        json_t *object = result_json(command, result, path, output.data);
         status = write_json(command->json, object) ? status : EXIT_INFRASTRUCTURE;
         json_decref(object);
     }
@@ -215,7 +237,7 @@ static int run_command(struct bisect_command *command, const char *path)
 
 int command_bisect(int argc, char **argv)
 {
-    struct bisect_command command = {.failing = {.seed = 1, .timeout = 60}, .runs = 1};
+    struct bisect_command command = {.failing = FAILING_DEFAULTS, .runs = 1};
     struct string_list paths = {0};
     bool help = false;
     const struct option table[] = {

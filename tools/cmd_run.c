@@ -77,41 +77,83 @@ static bool set_via(const struct words *words, struct run_options *options)
     return true;
 }
 
+static void append_flag(const char *name, bool set, struct text *out)
+{
+    if (set) {
+        text_printf(out, " --%s", name);
+    }
+}
+
+static void append_files(const char *name, const struct string_list *files, struct text *out)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        text_printf(out, " --%s ", name);
+        text_quoted(out, files->items[i]);
+    }
+}
+
+/* What every command takes that runs something on a backend. */
+static void append_backend_options(const struct words *words, const struct run_options *options,
+                                   struct text *out)
+{
+    for (int i = 0; i < options->backend.flag_count; i++) {
+        struct text flag;
+        text_init(&flag);
+        text_printf(&flag, "%s=%s", options->backend.flags[i].name,
+                    options->backend.flags[i].value);
+        text_append(out, " --option ");
+        text_shell(out, flag.data);
+        text_finish(&flag);
+    }
+    if (words->profile != NULL) {
+        text_printf(out, " --profile %s", words->profile);
+    }
+    append_flag("large-range", options->differential.inputs.large_range, out);
+    if (options->backend.memory_limit > 0) {
+        text_printf(out, " --worker-memory %zu", options->backend.memory_limit);
+    }
+    append_files("inputs", &options->inputs, out);
+}
+
+/* What the commands take besides that compare results. */
+static void append_compare_options(const struct words *words, const struct run_options *options,
+                                   struct text *out)
+{
+    if (words->tolerance != NULL) {
+        text_printf(out, " --tolerance %s", words->tolerance);
+    }
+    if (words->abs >= 0) {
+        text_printf(out, " --abs_error_bound %g", words->abs);
+    }
+    if (words->rel >= 0) {
+        text_printf(out, " --rel_error_bound %g", words->rel);
+    }
+    append_flag("boundary-values", options->differential.inputs.boundary_values, out);
+    append_flag("zeros", options->differential.inputs.zeros, out);
+    append_flag("poison", options->backend.poison, out);
+    append_flag("backend-only", options->backend.run_backend_only, out);
+    if (options->backend.timeout > 0) {
+        text_printf(out, " --timeout %g", options->backend.timeout);
+    }
+}
+
 /* The options that a repeated run needs, as they were typed. */
 static char *repeated_options(const struct words *words, const struct run_options *options)
 {
     struct text text;
     text_init(&text);
-    for (int i = 0; i < options->backend.flag_count; i++) {
-        text_printf(&text, " --option %s=%s", options->backend.flags[i].name,
-                    options->backend.flags[i].value);
-    }
-    if (words->tolerance != NULL) {
-        text_printf(&text, " --tolerance %s", words->tolerance);
-    }
-    if (words->profile != NULL) {
-        text_printf(&text, " --profile %s", words->profile);
-    }
-    if (words->abs >= 0) {
-        text_printf(&text, " --abs_error_bound %g", words->abs);
-    }
-    if (words->rel >= 0) {
-        text_printf(&text, " --rel_error_bound %g", words->rel);
+    append_backend_options(words, options, &text);
+    append_compare_options(words, options, &text);
+    if (options->reference != NULL) {
+        text_append(&text, " --reference ");
+        text_quoted(&text, options->reference);
     }
     if (words->via != NULL) {
         text_printf(&text, " --via %s", words->via);
     }
     if (words->entry != NULL) {
-        text_printf(&text, " --entry '%s'", words->entry);
-    }
-    if (options->differential.inputs.large_range) {
-        text_append(&text, " --large-range");
-    }
-    if (options->differential.inputs.boundary_values) {
-        text_append(&text, " --boundary-values");
-    }
-    if (options->backend.poison) {
-        text_append(&text, " --poison");
+        text_append(&text, " --entry ");
+        text_quoted(&text, words->entry);
     }
     if (words->replicas > 0) {
         text_printf(&text, " --replicas %lld", (long long)words->replicas);
@@ -119,17 +161,44 @@ static char *repeated_options(const struct words *words, const struct run_option
     if (words->partitions > 0) {
         text_printf(&text, " --partitions %lld", (long long)words->partitions);
     }
-    if (options->differential.same_inputs) {
-        text_append(&text, " --same-inputs");
+    if (options->differential.repeat > 1) {
+        text_printf(&text, " --repeat %d", options->differential.repeat);
     }
-    if (options->isolate) {
-        text_append(&text, " --isolate");
+    if (options->differential.derived_samples > 0) {
+        text_printf(&text, " --samples %d", options->differential.derived_samples);
     }
-    for (size_t i = 0; i < options->inputs.count; i++) {
-        text_printf(&text, " --inputs '%s'", options->inputs.items[i]);
+    append_flag("same-inputs", options->differential.same_inputs, &text);
+    append_flag("isolate", options->isolate, &text);
+    append_flag("no-verify", !options->verify, &text);
+    append_files("shapes", &options->shapes, &text);
+    char *result = text_take(&text);
+    text_finish(&text);
+    return result;
+}
+
+/* Those that `bisect` and `shrink`, or else `passes`, need to show the same; NULL when it does not
+ * take what was typed. */
+static char *following_options(const struct words *words, const struct run_options *options,
+                               bool passes)
+{
+    const struct differential_options *differential = &options->differential;
+    bool known = words->via == NULL && words->entry == NULL && options->shapes.count == 0 &&
+                 words->replicas == 0 && !differential->same_inputs && options->verify;
+    bool taken = passes ? !differential->inputs.zeros && !options->backend.run_backend_only
+                        : words->partitions == 0 && differential->derived_samples == 0;
+    if (!known || !taken) {
+        return NULL;
     }
-    for (size_t i = 0; i < options->shapes.count; i++) {
-        text_printf(&text, " --shapes '%s'", options->shapes.items[i]);
+    struct text text;
+    text_init(&text);
+    append_backend_options(words, options, &text);
+    if (passes) {
+        append_flag("boundary", differential->inputs.boundary_values, &text);
+        if (words->partitions > 0) {
+            text_printf(&text, " --partitions %lld", (long long)words->partitions);
+        }
+    } else {
+        append_compare_options(words, options, &text);
     }
     char *result = text_take(&text);
     text_finish(&text);
@@ -245,6 +314,8 @@ static int run(int argc, char **argv, struct run_options *o, struct words *words
     o->differential.derived_samples = (int)samples;
     o->iterations = o->iterations < 1 ? 1 : o->iterations;
     o->repeat_options = repeated_options(words, o);
+    o->failing_options = following_options(words, o, false);
+    o->passes_options = following_options(words, o, true);
     size_t counts[OUTCOME_COUNT] = {0}, unreadable = 0;
     int status = run_files(&files, o, counts, &unreadable);
     size_t total = unreadable;
@@ -255,6 +326,8 @@ static int run(int argc, char **argv, struct run_options *o, struct words *words
         print_summary(counts, unreadable);
     }
     free(o->repeat_options);
+    free(o->failing_options);
+    free(o->passes_options);
     flags_free(flags, words->flags.count);
     free_paths(&files);
     string_list_finish(&paths);

@@ -387,11 +387,8 @@ static int run_command(struct shrink_command *command, const char *path)
 
 int command_shrink(int argc, char **argv)
 {
-    struct shrink_command command = {.failing = {.seed = 1, .timeout = 60},
-                                     .backend = "cpu:",
-                                     .jobs = 2,
-                                     .runs = 1,
-                                     .failures = 1};
+    struct shrink_command command = {
+        .failing = FAILING_DEFAULTS, .backend = "cpu:", .jobs = 2, .runs = 1, .failures = 1};
     struct string_list paths = {0};
     bool help = false;
     const struct option table[] = {

@@ -8,6 +8,7 @@
 #include "corpus/case.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
+#include "hlo/base/text.h"
 #include "hlo/format.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
@@ -17,7 +18,11 @@
 bool failing_set(struct failing *failing)
 {
     struct differential_options *options = &failing->differential;
-    options->abs_error_bound = options->rel_error_bound = 1e-3;
+    if (failing->abs >= 0 || failing->rel >= 0) {
+        options->tolerance = TOLERANCE_XLA;
+    }
+    options->abs_error_bound = failing->abs >= 0 ? failing->abs : 1e-3;
+    options->rel_error_bound = failing->rel >= 0 ? failing->rel : 1e-3;
     options->inputs.seed = (uint64_t)failing->seed; /* also of samples of roundings, as in run */
     if (failing->tolerance != NULL &&
         !tolerance_kind_find(failing->tolerance, &options->tolerance)) {
@@ -53,7 +58,9 @@ static bool make_specimen(const struct failing *failing, struct loaded_module *p
         borrowed.arguments[i] = literal_retain(arguments->literals[i]);
     }
     for (int d = 0; ok && drawn && d < specimen_sets(&borrowed); d++) { /* as in a run */
-        struct input_options inputs = {.seed = (uint64_t)failing->seed + ((uint64_t)d << 32)};
+        struct input_options inputs = failing->drawing;
+        inputs.seed = (uint64_t)failing->seed + ((uint64_t)d << 32);
+        inputs.tameness = (int)failing->tameness;
         ok = inputs_generate(part->module, &inputs, borrowed.arguments + d * count, NULL, err);
     }
     ok = ok && specimen_copy(&borrowed, specimen, err);
@@ -92,11 +99,40 @@ struct backend *failing_open(const struct failing *failing, const char *uri, dou
                              struct error *err)
 {
     struct backend_flag *flags = flags_make(&failing->flags);
-    struct backend_options options = {
-        .timeout = timeout, .flags = flags, .flag_count = (int)failing->flags.count};
+    struct backend_options options = {.timeout = timeout,
+                                      .flags = flags,
+                                      .flag_count = (int)failing->flags.count,
+                                      .poison = failing->poison,
+                                      .run_backend_only = failing->backend_only,
+                                      .memory_limit = failing->worker_memory};
     struct backend *backend = backend_open(uri, &options, err);
     flags_free(flags, failing->flags.count);
     return backend;
+}
+
+void failing_repeat(const struct failing *failing, struct text *out)
+{
+    for (size_t i = 0; i < failing->flags.count; i++) {
+        text_append(out, " --option ");
+        text_shell(out, failing->flags.items[i]);
+    }
+    if (failing->tolerance != NULL) {
+        text_printf(out, " --tolerance %s", failing->tolerance);
+    }
+    if (failing->abs >= 0) {
+        text_printf(out, " --abs_error_bound %g", failing->abs);
+    }
+    if (failing->rel >= 0) {
+        text_printf(out, " --rel_error_bound %g", failing->rel);
+    }
+    if (failing->profile != NULL) {
+        text_printf(out, " --profile %s", failing->profile);
+    }
+    if (failing->worker_memory > 0) {
+        text_printf(out, " --worker-memory %zu", failing->worker_memory);
+    }
+    text_append(out, failing->poison ? " --poison" : "");
+    text_append(out, failing->backend_only ? " --backend-only" : "");
 }
 
 void failing_finish(struct failing *failing)

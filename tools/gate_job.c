@@ -20,6 +20,7 @@
 #include "hlo/verify.h"
 #include "tools/arguments.h"
 #include "tools/modules.h"
+#include "tools/next_commands.h"
 #include "tools/progress.h"
 
 /* A case on a backend: the runs [first, first + test->seed_count) of the report. */
@@ -137,6 +138,49 @@ static void print_run(const struct gate_run *run, bool verbose, struct text *out
     }
     text_printf(out, "  %s\n%s%s%s    again: %s\n", run->reason, run->message,
                 run->message[0] != '\0' ? "\n" : "", run->picture, run->command);
+    text_append_lines(run->next, "    ", out);
+}
+
+/* How a case is run, as options of `run`, `bisect` and `shrink`. */
+static void append_case_options(const struct test_case *test, struct text *out)
+{
+    if (test->tolerance != TOLERANCE_DEFAULT) {
+        text_printf(out, " --tolerance %s", tolerance_kind_text(test->tolerance));
+    }
+    if (test->profile != NULL) {
+        text_printf(out, " --profile %s", test->profile->name);
+    }
+    if (test->poison) {
+        text_append(out, " --poison");
+    }
+    if (test->timeout > 0) {
+        text_printf(out, " --timeout %g", test->timeout);
+    }
+}
+
+/* What to type after a run that did not pass. */
+static void take_next(const struct test_case *test, const struct arguments *arguments,
+                      const struct differential_result *result, struct gate_run *run)
+{
+    struct text options, passes, next;
+    text_init(&options);
+    text_init(&passes);
+    text_init(&next);
+    append_case_options(test, &options);
+    if (test->profile != NULL) {
+        text_printf(&passes, " --profile %s", test->profile->name);
+    }
+    const struct run_entry entry = {.module = test->file,
+                                    .backend = run->backend,
+                                    .reference = "interp:",
+                                    .inputs = argument_source_text(arguments->source),
+                                    .failing_options = options.data,
+                                    .passes_options = passes.data};
+    next_commands_text(&entry, result, "", &next);
+    gate_run_set(&run->next, next.data);
+    text_finish(&options);
+    text_finish(&passes);
+    text_finish(&next);
 }
 
 /* --- one unit --- */
@@ -211,6 +255,7 @@ static void run_seed(struct work *work, const struct unit *unit, struct team *te
     double start = clock_seconds();
     differential_run(part->module, backend, team->reference, &options, &result);
     take_result(&result, run);
+    take_next(unit->test, arguments, &result, run);
     run->seconds = clock_seconds() - start;
     if (header->expected_count > 0 && result.reference.outcome == OUTCOME_PASS) {
         struct text picture;
@@ -302,6 +347,7 @@ static void recall(const struct work *work, const struct test_case *test, struct
     gate_run_set(&run->outcome, past->outcome);
     gate_run_set(&run->message, past->message);
     gate_run_set(&run->picture, past->picture);
+    gate_run_set(&run->next, past->next);
     run->seconds = past->seconds;
     run->largest_ulps = past->largest_ulps;
     memcpy(run->buckets, past->buckets, sizeof run->buckets);
@@ -315,20 +361,12 @@ static void make_command(const struct test_case *test, struct gate_run *run)
 {
     struct text command;
     text_init(&command);
-    text_printf(&command, "referee run %s --backend '%s' --seed %lld", test->file, run->backend,
-                (long long)run->seed);
-    if (test->tolerance != TOLERANCE_DEFAULT) {
-        text_printf(&command, " --tolerance %s", tolerance_kind_text(test->tolerance));
-    }
-    if (test->profile != NULL) {
-        text_printf(&command, " --profile %s", test->profile->name);
-    }
-    if (test->poison) {
-        text_append(&command, " --poison");
-    }
-    if (test->timeout > 0) {
-        text_printf(&command, " --timeout %g", test->timeout);
-    }
+    text_append(&command, "referee run ");
+    text_shell(&command, test->file);
+    text_append(&command, " --backend ");
+    text_quoted(&command, run->backend);
+    text_printf(&command, " --seed %lld", (long long)run->seed);
+    append_case_options(test, &command);
     gate_run_set(&run->command, command.data);
     text_finish(&command);
 }

@@ -484,6 +484,16 @@ void passes_job_run(struct passes_job *job, const struct passes_origin *origin,
         if (job->blame != NULL) {
             good = blame(&walk, &err);
             job->unreadable += !good;
+        } else if (walk.steps.count < 2 && origin->compile != OUTCOME_PASS) {
+            struct text problem;
+            text_init(&problem);
+            passes_compile_end(&walk.entry, &problem);
+            text_printf(&problem, "%s\n%s",
+                        job->every ? "" : "; --every dumps it after every pass, changed or not",
+                        origin->compile_message);
+            add_failure(job, &walk.entry, outcome_text(origin->compile), problem.data);
+            text_finish(&problem);
+            job->walked++;
         } else if (walk.steps.count < 2) {
             good = error_set(&err, ERROR_UNIMPLEMENTED,
                              "the dump has one module of it, and none after a pass: "

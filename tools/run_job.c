@@ -287,8 +287,11 @@ static void run_once(struct queue *queue, struct team *team, const struct loaded
         }
         struct text command;
         text_init(&command);
-        text_printf(&command, "referee run %s --backend '%s' --seed %llu%s", path,
-                    uri_at(options, i), (unsigned long long)differential.inputs.seed,
+        text_append(&command, "referee run ");
+        text_shell(&command, path);
+        text_append(&command, " --backend ");
+        text_quoted(&command, uri_at(options, i));
+        text_printf(&command, " --seed %llu%s", (unsigned long long)differential.inputs.seed,
                     options->repeat_options);
         struct run_entry entry = {
             .module = part->name,
@@ -297,6 +300,8 @@ static void run_once(struct queue *queue, struct team *team, const struct loaded
             .inputs = argument_source_text(arguments->source),
             .iteration = iteration,
             .command = command.data,
+            .failing_options = options->failing_options,
+            .passes_options = options->passes_options,
         };
         bool quiet = options->quiet && result.outcome == OUTCOME_PASS;
         if (!quiet) {

@@ -23,6 +23,7 @@ struct run_options {
     struct backend_options backend;
     struct differential_options differential;
     char *repeat_options; /* those of the command line that a repeated run needs; owned */
+    char *failing_options, *passes_options; /* see struct run_entry; owned, may be NULL */
 };
 
 /* Runs everything; prints to stdout. counts[outcome] and *unreadable are filled. Returns the exit

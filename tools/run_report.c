@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "tools/next_commands.h"
+
 /* Beyond this many devices only those that did not pass are listed, unless asked. */
 enum { LISTED_DEVICES = 8 };
 
@@ -56,28 +58,6 @@ static void append_verdicts(const struct differential_result *result, bool all, 
     }
 }
 
-/* The command that names the pass which changed the meaning, where the backend compiles. Given
- * inputs and parts of files have no way there. */
-static void append_passes(const struct run_entry *entry, const struct differential_result *result,
-                          struct text *out)
-{
-    static const char *const compilers[] = {"cpu:", "cuda:", "tpu:", "pjrt:"};
-    bool compiles = false, drawn = strcmp(entry->inputs, "seed") == 0;
-    for (size_t i = 0; i < sizeof compilers / sizeof *compilers; i++) {
-        compiles |= strncmp(entry->backend, compilers[i], strlen(compilers[i])) == 0;
-    }
-    if (result->outcome != OUTCOME_MISMATCH || !compiles || strchr(entry->module, '#') != NULL ||
-        strcmp(entry->inputs, "files") == 0) {
-        return;
-    }
-    text_printf(out, "    which pass: referee passes %s --backend '%s'", entry->module,
-                entry->backend);
-    if (drawn) {
-        text_printf(out, " --seed %llu", (unsigned long long)result->seed);
-    }
-    text_char(out, '\n');
-}
-
 void report_text(const struct run_entry *entry, const struct differential_result *result,
                  bool verbose, struct text *out)
 {
@@ -106,7 +86,7 @@ void report_text(const struct run_entry *entry, const struct differential_result
     if (result->outcome != OUTCOME_PASS) {
         text_printf(out, "    tolerance: %s\n", result->tolerance_text);
         text_printf(out, "    again: %s\n", entry->command);
-        append_passes(entry, result, out);
+        next_commands_text(entry, result, "    ", out);
     }
 }
 
@@ -175,6 +155,7 @@ json_t *report_json(const struct run_entry *entry, const struct differential_res
         json_array_append_new(leaves, leaf_json(&result->comparison.leaves[i]));
     }
     json_object_set_new(object, "leaves", leaves);
+    json_object_set_new(object, "next", next_commands_json(entry, result));
     add_devices_json(result, object);
     return object;
 }

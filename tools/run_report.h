@@ -14,6 +14,9 @@ struct run_entry {
     const char *inputs; /* where they came from */
     int iteration;
     const char *command; /* that repeats this run */
+    /* The run's options as `bisect` and `shrink` take them, and as `passes` does; NULL: they do not
+     * take them. */
+    const char *failing_options, *passes_options;
 };
 
 /* One line ("PASS  file  cpu:  …"), and on anything else than PASS the picture, the notes and the

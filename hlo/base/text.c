@@ -185,3 +185,27 @@ void text_markup(struct text *text, const char *string)
         at += length > 0 ? length : 1;
     }
 }
+
+void text_quoted(struct text *text, const char *word)
+{
+    text_char(text, '\'');
+    for (; *word != '\0'; word++) {
+        if (*word == '\'') {
+            text_append(text, "'\\''");
+        } else {
+            text_char(text, *word);
+        }
+    }
+    text_char(text, '\'');
+}
+
+void text_shell(struct text *text, const char *word)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+@%-";
+    if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
+        text_append(text, word);
+    } else {
+        text_quoted(text, word);
+    }
+}

@@ -27,6 +27,10 @@ void text_printf(struct text *text, const char *format, ...) __attribute__((form
 void text_vprintf(struct text *text, const char *format, va_list args);
 /* Appends string with C escapes (\n \t \" \' \\ and octal for the rest), without quotes. */
 void text_escape(struct text *text, const char *data, size_t size);
+/* Appends a word as a shell takes it: in single quotes where something in it needs them. */
+void text_shell(struct text *text, const char *word);
+/* The same, always in quotes. */
+void text_quoted(struct text *text, const char *word);
 /* How many bytes the well-formed UTF-8 sequence has that begins at `at` (zero-terminated); 0 if
  * none does. */
 int utf8_length(const char *at);

@@ -164,6 +164,28 @@ static const char *printed(const struct error *err)
     return out;
 }
 
+START_TEST(test_shell_words)
+{
+    static const struct {
+        const char *word, *shell, *quoted;
+    } words[] = {
+        {"a/b-1.hlo", "a/b-1.hlo", "'a/b-1.hlo'"},      {"", "''", "''"},
+        {"two words", "'two words'", "'two words'"},    {"it's", "'it'\\''s'", "'it'\\''s'"},
+        {"cpu:?a=1&b", "'cpu:?a=1&b'", "'cpu:?a=1&b'"}, {"$x", "'$x'", "'$x'"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        struct text text;
+        text_init(&text);
+        text_shell(&text, words[i].word);
+        ck_assert_str_eq(text.data, words[i].shell);
+        text_clear(&text);
+        text_quoted(&text, words[i].word);
+        ck_assert_str_eq(text.data, words[i].quoted);
+        text_finish(&text);
+    }
+}
+END_TEST
+
 START_TEST(test_error_first_wins)
 {
     struct error err = {0};
@@ -423,6 +445,7 @@ int main(void)
     tcase_add_test(plain, test_grow);
     tcase_add_test(plain, test_map);
     tcase_add_test(plain, test_text);
+    tcase_add_test(plain, test_shell_words);
     tcase_add_test(plain, test_error_first_wins);
     tcase_add_test(plain, test_error_caret);
     tcase_add_test(plain, test_error_long_line);
