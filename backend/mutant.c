@@ -1,12 +1,13 @@
-/* mutant:[CLASS][?instruction=NAME&seed=N&of=URI&fails=K&runs=N]: another backend (the golden by
- * default) with one fault planted in each module it is given, of the kinds that compilers make
- * (hlo/mutate): for measuring what finds faults, and how well.
+/* mutant:[CLASS][?instruction=NAME&opcode=NAME&type=NAME&seed=N&of=URI&fails=K&runs=N]: another
+ * backend (the golden by default) with a fault planted in each module it is given, of the kinds
+ * that compilers make (hlo/mutate): for measuring what finds faults, and how well.
  *
  * The fault is of the class (none: any), in the instruction of that name, in whatever computation
  * it is (none: one drawn by the seed); modules without such an instruction run as they are, so that
- * a part of a module has the fault if it has the instruction. With fails and runs it shows in K of
- * N runs. Two classes are of this backend alone: `crash` and `hang` end a run that comes to the
- * instruction. */
+ * a part of a module has the fault if it has the instruction. With an opcode it is in every
+ * instruction of that opcode instead, as a compiler's fault is: `type` are those whose result has
+ * that element type. With fails and runs it shows in K of N runs. Two classes are of this backend
+ * alone: `crash` and `hang` end a run that comes to the instruction. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,9 @@ struct mutant_state {
     const struct mutation *mutation; /* NULL: any */
     enum special special;
     const char *instruction; /* NULL: drawn */
+    bool every;              /* of this opcode, and of this type if that is not INVALID */
+    enum opcode opcode;
+    enum type type;
     uint64_t seed;
     int fails, runs, run;
 };
@@ -45,7 +49,8 @@ static bool read_number(const struct backend *backend, const char *name, uint64_
 
 static bool check_names(const struct backend *backend, struct error *err)
 {
-    static const char *const known[] = {"instruction", "seed", "of", "fails", "runs"};
+    static const char *const known[] = {"instruction", "opcode", "type", "seed",
+                                        "of",          "fails",  "runs"};
     for (int i = 0; i < backend->parameter_count; i++) {
         size_t k = 0;
         while (k < sizeof known / sizeof *known &&
@@ -54,8 +59,8 @@ static bool check_names(const struct backend *backend, struct error *err)
         }
         if (k == sizeof known / sizeof *known) {
             return error_set(err, ERROR_INVALID_ARGUMENT,
-                             "mutant: has no option %s; there are instruction, seed, of, fails and "
-                             "runs",
+                             "mutant: has no option %s; there are instruction, opcode, type, seed, "
+                             "of, fails and runs",
                              backend->parameters[i].name);
         }
     }
@@ -86,6 +91,32 @@ static bool find_class(const struct backend *backend, struct mutant_state *state
     return true;
 }
 
+/* Which instructions have the fault, where it is not one by its name. */
+static bool find_kind(const struct backend *backend, struct mutant_state *state, struct error *err)
+{
+    const char *opcode = backend_parameter(backend, "opcode");
+    const char *type = backend_parameter(backend, "type");
+    state->every = opcode != NULL;
+    state->type = TYPE_INVALID;
+    if (opcode != NULL) {
+        state->opcode = opcode_from_text(opcode, strlen(opcode));
+    }
+    if (type != NULL) {
+        state->type = type_from_text(type, strlen(type));
+    }
+    if (opcode != NULL && state->opcode == OPCODE_COUNT) {
+        return error_set(err, ERROR_INVALID_ARGUMENT, "opcode=%s is no opcode", opcode);
+    }
+    if (opcode != NULL && state->mutation == NULL && state->special == SPECIAL_NONE) {
+        return error_set(err, ERROR_INVALID_ARGUMENT, "opcode=%s needs a class of faults", opcode);
+    }
+    if (type != NULL && (opcode == NULL || state->type == TYPE_INVALID)) {
+        return error_set(err, ERROR_INVALID_ARGUMENT, "type=%s %s", type,
+                         opcode == NULL ? "needs opcode=NAME" : "is no element type");
+    }
+    return true;
+}
+
 static bool mutant_open(struct backend *backend, struct error *err)
 {
     struct mutant_state state = {.seed = 1};
@@ -93,6 +124,7 @@ static bool mutant_open(struct backend *backend, struct error *err)
     const char *inner = backend_parameter(backend, "of");
     state.instruction = backend_parameter(backend, "instruction");
     if (!check_names(backend, err) || !find_class(backend, &state, err) ||
+        !find_kind(backend, &state, err) ||
         !read_number(backend, "seed", 0, &state.seed, err) ||
         !read_number(backend, "fails", 0, &fails, err) ||
         !read_number(backend, "runs", 1, &runs, err)) {
@@ -121,11 +153,81 @@ static struct instruction *find_instruction(struct module *module, const char *n
     return NULL;
 }
 
+static bool is_of_kind(const struct mutant_state *state, const struct instruction *instruction)
+{
+    const struct shape *shape = instruction->shape;
+    return instruction->opcode == state->opcode &&
+           (state->type == TYPE_INVALID || shape->type == state->type);
+}
+
+/* The instructions that have the fault where it is in all of a kind, in the module's order;
+ * terminated by NULL. free() the list. */
+static struct instruction **find_all(const struct mutant_state *state, const struct module *module)
+{
+    size_t most = (size_t)module_instruction_count(module), count = 0;
+    struct instruction **list = memory_zalloc((most + 1) * sizeof(struct instruction *));
+    for (int c = 0; c < module->count; c++) {
+        for (int i = 0; i < module->computations[c]->count; i++) {
+            struct instruction *instruction = module->computations[c]->instructions[i];
+            if (is_of_kind(state, instruction)) {
+                list[count++] = instruction;
+            }
+        }
+    }
+    return list;
+}
+
+/* What a fault before it left without users is gone. */
+static bool is_in_module(const struct instruction *instruction)
+{
+    const struct computation *computation = instruction->parent;
+    return instruction->id < computation->count &&
+           computation->instructions[instruction->id] == instruction;
+}
+
+/* A copy with the fault in all of its kind; NULL: the module has no place for it. A change that
+ * leaves no valid module is left out by beginning again without it. */
+static struct module *make_every(const struct mutant_state *state, const struct module *module)
+{
+    size_t most = (size_t)module_instruction_count(module) + 1;
+    bool *refused = memory_zalloc(most * sizeof *refused);
+    struct module *copy = NULL;
+    for (bool again = true; again;) {
+        struct error ignored = {0};
+        again = false;
+        copy = text_copy_module(module, &ignored);
+        struct instruction **list = copy != NULL ? find_all(state, copy) : NULL;
+        bool planted = false;
+        for (size_t i = 0; list != NULL && list[i] != NULL && !again; i++) {
+            struct error err = {0};
+            struct text what;
+            text_init(&what);
+            if (!refused[i] && is_in_module(list[i])) {
+                bool done = mutate_instruction(list[i], state->mutation, state->seed, &what, &err);
+                planted |= done;
+                refused[i] = !done;
+                again = !done && err.code != ERROR_INVALID_ARGUMENT; /* else it only does not apply */
+            }
+            text_finish(&what);
+        }
+        free(list);
+        if (again || !planted) {
+            module_destroy(copy);
+            copy = NULL;
+        }
+    }
+    free(refused);
+    return copy;
+}
+
 /* A copy with the fault; NULL: the module has no place for it. */
 static struct module *make_mutant(const struct mutant_state *state, const struct module *module)
 {
     struct error ignored = {0};
     struct mutant mutant;
+    if (state->every) {
+        return make_every(state, module);
+    }
     if (state->instruction == NULL) {
         return mutate_module(module, state->mutation, state->seed, &mutant, &ignored);
     }
@@ -155,6 +257,12 @@ static struct module *make_mutant(const struct mutant_state *state, const struct
 
 static bool meets_instruction(const struct mutant_state *state, const struct module *module)
 {
+    if (state->every) {
+        struct instruction **list = find_all(state, module);
+        bool meets = list[0] != NULL;
+        free(list);
+        return meets;
+    }
     return state->instruction == NULL ||
            find_instruction((struct module *)(uintptr_t)module, state->instruction) != NULL;
 }

@@ -54,7 +54,10 @@ static const struct {
     {"mutant:function?instruction=rt", "rt", "br rt", -1},
     {"mutant:operands?instruction=z", "z", "w z", 4},
     {"mutant:constant?instruction=half", "half", "w half", 4},
+    {"mutant:operands?opcode=subtract&type=f32", "sub", "sub", -1},
+    {"mutant:operands?opcode=divide", "fd", "fu fd", -1},
     {"mutant:crash?instruction=fd", "fd", "fu fd", -1},
+    {"mutant:crash?opcode=cosine", "rt", "br rt", -1},
     {"mutant:hang?instruction=r", "r", "r", -1},
 };
 
@@ -192,6 +195,10 @@ static const struct {
     {"mutant:nonsense", "there is no class of faults 'nonsense'"},
     {"mutant:?colour=red", "has no option colour"},
     {"mutant:?seed=x", "seed=x is not a number"},
+    {"mutant:operands?opcode=minus", "opcode=minus is no opcode"},
+    {"mutant:?opcode=subtract", "needs a class of faults"},
+    {"mutant:operands?type=f32", "needs opcode=NAME"},
+    {"mutant:operands?opcode=subtract&type=f31", "is no element type"},
     {"mutant:?of=nonsense:", "nonsense"},
 };
 
