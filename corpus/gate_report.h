@@ -57,7 +57,7 @@ struct gate_report {
     size_t count, capacity;
     struct gate_run *runs;
     char date[32];  /* "2026-12-01T09:30:00Z" */
-    char shard[32]; /* "2/5" */
+    char shard[32]; /* "2/5"; of what was put together, "1/1" */
 };
 
 void gate_report_init(struct gate_report *report);
@@ -83,6 +83,12 @@ json_t *gate_run_json(const struct gate_run *run);
 json_t *gate_report_json(const struct gate_report *report);
 /* INVALID_ARGUMENT when the file is no such report, with the place for malformed JSON. */
 bool gate_report_load(const char *path, struct gate_report *report, struct error *err);
+
+/* Puts the runs of `part`, which is empty afterwards, beside those of `report`: shards of one gate,
+ * or gates of other suites or backends. The runs of a suite, and of a case in it, stand together
+ * afterwards, in the order of their manifest; the date is the later one. INVALID_ARGUMENT, and
+ * nothing is changed, when both have the same run. */
+bool gate_report_join(struct gate_report *report, struct gate_report *part, struct error *err);
 
 /* Runs that are not as expected and had the same outcome in the baseline become KNOWN. */
 void gate_report_apply_baseline(struct gate_report *report, const struct gate_report *baseline);

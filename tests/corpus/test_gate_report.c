@@ -134,6 +134,50 @@ START_TEST(test_baseline)
 }
 END_TEST
 
+/* Two backends and two shards: the runs of a case stand together, cases as in the manifest. */
+START_TEST(test_join)
+{
+    static const struct {
+        int part, line;
+        const char *name, *backend;
+    } runs[] = {
+        {0, 3, "c", "cpu:"}, {0, 1, "a", "cpu:"},  {1, 2, "b", "cpu:"},
+        {1, 4, "d", "cpu:"}, {2, 3, "c", "cuda:"}, {2, 1, "a", "cuda:"},
+    };
+    static const char *const order[] = {
+        "a cpu:", "a cuda:", "b cpu:", "c cpu:", "c cuda:", "d cpu:"};
+    struct gate_report parts[3];
+    struct error err = {0};
+    for (int i = 0; i < 3; i++) {
+        gate_report_init(&parts[i]);
+        snprintf(parts[i].date, sizeof parts[i].date, "2026-12-0%d", (i + 1) % 3 + 1);
+    }
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        struct gate_run *run = add(&parts[runs[i].part], runs[i].name, 1, "PASS", GATE_AS_EXPECTED);
+        gate_run_set(&run->backend, runs[i].backend);
+        run->line = runs[i].line;
+    }
+    ck_assert(gate_report_join(&parts[0], &parts[1], &err));
+    ck_assert_uint_eq(parts[1].count, 0);
+    ck_assert(gate_report_join(&parts[0], &parts[2], &err));
+    ck_assert_uint_eq(parts[0].count, 6);
+    ck_assert_str_eq(parts[0].date, "2026-12-03");
+    ck_assert_str_eq(parts[0].shard, "1/1");
+    for (size_t i = 0; i < parts[0].count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%s %s", parts[0].runs[i].name, parts[0].runs[i].backend);
+        ck_assert_str_eq(name, order[i]);
+    }
+    add(&parts[1], "b", 1, "PASS", GATE_AS_EXPECTED);
+    ck_assert(!gate_report_join(&parts[0], &parts[1], &err));
+    ck_assert_str_eq(err.message, "suite/b on cpu: with seed 1 is in both");
+    ck_assert_uint_eq(parts[0].count, 6);
+    for (int i = 0; i < 3; i++) {
+        gate_report_finish(&parts[i]);
+    }
+}
+END_TEST
+
 /* Writes a run, tears the next one, and reads what is left. */
 START_TEST(test_journal)
 {
@@ -282,6 +326,7 @@ int main(void)
     tcase_add_test(tests, test_json_there_and_back);
     tcase_add_test(tests, test_what_is_no_report);
     tcase_add_test(tests, test_baseline);
+    tcase_add_test(tests, test_join);
     tcase_add_test(tests, test_journal);
     tcase_add_test(tests, test_no_journal);
     tcase_add_test(tests, test_junit);

@@ -77,6 +77,33 @@ check 'shards' 0 '^48 48$' python3 -c '
 import json, sys
 runs = [(r["case"], r["seed"]) for name in sys.argv[1:] for r in json.load(open(name))["runs"]]
 print(len(runs), len(set(runs)))' "$folder"/shard?.json
+check 'shards put together' 0 '^48 runs as expected, 0 not' "$referee" report "$folder"/shard[24135].json \
+    --json "$folder/whole.json" --html "$folder/whole.html"
+"$referee" gate "$folder/many.yaml" --json "$folder/at_once.json" >/dev/null
+check 'are the whole' 0 '^48 1/1$' python3 -c '
+import json, sys
+whole, once = (json.load(open(name)) for name in sys.argv[1:])
+for report in (whole, once):
+    for run in report["runs"]:
+        del run["seconds"]
+assert whole["runs"] == once["runs"], "not the runs of one gate in its order"
+print(len(whole["runs"]), whole["shard"])' "$folder/whole.json" "$folder/at_once.json"
+check 'a shard is missing' 3 'shard 2/5 is missing' "$referee" report "$folder"/shard[1345].json
+check 'a shard twice' 2 'many/m1 on interp: with seed 1 is in both' \
+    "$referee" report "$folder/shard1.json" "$folder/shard2.json" "$folder/shard1.json"
+check 'shards of other gates' 2 'is shard 1/1, the one before was of 5' \
+    "$referee" report "$folder/shard1.json" "$folder/before.json"
+check 'no report' 2 'one.yaml:1:' "$referee" report "$folder/one.yaml"
+check 'a report that fails' 1 '^1 runs as expected, 1 not' "$referee" report "$folder/before.json"
+check 'against a baseline' 0 '1 known' "$referee" report "$folder/before.json" \
+    --baseline "$folder/before.json"
+mkdir "$folder/history"
+sed 's/"date": "20/"date": "19/' "$folder/before.json" >"$folder/history/a.json"
+cp "$folder/before.json" "$folder/history/b.json"
+check 'a folder of history' 1 '' "$referee" report "$folder/before.json" --history "$folder/history" \
+    --html "$folder/history.html"
+check 'without the report itself' 0 '1 earlier report' cat "$folder/history.html"
+check 'nothing to report' 2 '^usage: referee report' "$referee" report
 
 # A journal of one gate at a time, and of these modules only.
 check 'journal' 0 '^48 runs' "$referee" gate "$folder/many.yaml" --journal "$folder/journal"
