@@ -16,7 +16,8 @@ ROOMS = ["tools", "corpus", "compare", "backend", "interp", "hlo"]
 # The only headers of a room that other rooms may include, where a room has such a face.
 FACES = {"interp": {"interp/interp.h", "interp/custom_call.h"}}
 C_SUFFIXES = {".c", ".h"}
-TEXT_SUFFIXES = {".c", ".h", ".def", ".proto", ".py", ".sh", ".md", ".yaml", ".build", ".txt", ""}
+TEXT_SUFFIXES = {".c", ".h", ".def", ".proto", ".py", ".sh", ".md", ".yaml", ".build", ".txt", ".css",
+                 ".js", ""}
 LINES_MOST, LINES_MANY = 800, 600
 
 # Marks of unfinished work, places on one developer's machine, and hosts of packages. Written in
@@ -112,7 +113,7 @@ def check_generated(tree):
 
 def check_lengths(tree):
     """No source is longer than a reader can hold."""
-    for path, text in tree.files(".c", ".h", ".py"):
+    for path, text in tree.files(".c", ".h", ".py", ".js", ".css"):
         count = text.count("\n")
         if count > LINES_MOST:
             yield path, count, f"{count} lines: split it by subject (at most {LINES_MOST})"
@@ -133,13 +134,14 @@ def check_tabs(tree):
 
 def check_purpose(tree):
     """Every file begins with a comment on its purpose."""
-    for path, text in tree.files(".c", ".h", ".def", ".proto", ".py", ".sh", ".build", ".yaml", ""):
+    for path, text in tree.files(".c", ".h", ".def", ".proto", ".py", ".sh", ".build", ".yaml", ".css", ".js",
+                                 ""):
         if path.startswith("."):
             continue
         lines = text.splitlines() or [""]
         if lines[0].startswith("#!"):
             lines = lines[1:] or [""]
-        marks = ("/*", "//") if re.search(r"\.(c|h|def|proto)$", path) else ("#", '"""')
+        marks = ("/*", "//") if re.search(r"\.(c|h|def|proto|css|js)$", path) else ("#", '"""')
         if not lines[0].startswith(marks):
             yield path, 1, "does not begin with a comment on its purpose"
 
