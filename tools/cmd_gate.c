@@ -61,15 +61,17 @@ static int run_loaded(const struct gate_command *command, const struct manifest 
 
 static int run_add(const struct gate_command *command, const char *manifest)
 {
-    struct gate_report report;
+    struct gate_report report, baseline;
     gate_report_init(&report);
+    gate_report_init(&baseline);
     strcpy(report.date, command->date);
     set_memory_limit(0, MEMORY_BESIDE_BACKENDS);
     int status = gate_add(&command->add, &command->options, manifest, &report);
-    if (status == EXIT_AS_EXPECTED && !write_reports(command, &report)) {
+    if (status == EXIT_AS_EXPECTED && !gate_forms_write(&command->forms, &report, &baseline)) {
         status = EXIT_INFRASTRUCTURE;
     }
     gate_report_finish(&report);
+    gate_report_finish(&baseline);
     return status;
 }
 

@@ -4,70 +4,49 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "corpus/page.h"
 #include "hlo/base/arena.h"
 #include "tools/passes_report.h"
 
-static const char style[] =
-    ":root{--text:#1c2024;--back:#fff;--soft:#f5f6f8;--line:#d9dce1;--dim:#5d6570;--jump:#3b76c4;"
-    "--drift:#c77d1e;--bad:#c62f2f;--open:#9aa1ab;--good:#23804a}"
-    "@media(prefers-color-scheme:dark){:root{--text:#e4e7eb;--back:#17191d;--soft:#22262c;"
-    "--line:#3a4049;--dim:#9aa3af;--jump:#6ea6ee;--drift:#e0a04c;--bad:#f06a6a;--open:#79818c;"
-    "--good:#58bd80}}"
-    "body{font:14px/1.45 system-ui,sans-serif;margin:0 auto;max-width:1240px;padding:0 16px 48px;"
-    "color:var(--text);background:var(--back)}"
-    "h1{font-size:21px;margin:20px 0 4px}h2{font-size:17px;margin:32px 0 6px}"
-    "h3{font-size:15px;margin:22px 0 6px}p{margin:4px 0}"
-    ".dim,figcaption{color:var(--dim)}figure{margin:10px 0;overflow-x:auto}"
-    "code,pre{font:12px/1.45 ui-monospace,monospace}"
-    "pre{background:var(--soft);padding:8px 10px;overflow-x:auto;margin:6px 0}"
-    ".verdict{padding:6px 12px;border-left:4px solid var(--good);background:var(--soft);"
-    "margin:8px 0}.verdict.bad{border-color:var(--bad)}"
-    "table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}"
-    "th{position:sticky;top:0;background:var(--back);text-align:left;padding:5px 8px;"
-    "border-bottom:2px solid var(--line)}"
-    "td{border-bottom:1px solid var(--line);padding:2px 8px;vertical-align:top}"
-    "td.n,th.n{text-align:right;white-space:nowrap}td.name{word-break:break-word}"
-    "tr:target td{background:var(--soft)}tr.bad td{color:var(--bad);font-weight:600}"
-    "tr.open td{color:var(--dim)}.ok{color:var(--good)}.allowed{color:var(--drift)}"
-    ".plus{color:var(--good)}.minus{color:var(--bad)}.place{color:var(--jump)}"
-    "svg text{font:11px system-ui,sans-serif;fill:var(--dim)}svg .grid{stroke:var(--line)}"
-    "svg .drift{stroke:var(--drift);fill:none;stroke-width:1.5}"
-    "svg .stem{stroke:var(--jump)}svg .dot{fill:var(--jump)}svg .mark{fill:var(--drift)}"
-    "svg .bad{fill:var(--bad);stroke:var(--bad)}svg .open{fill:var(--open);opacity:.35}"
-    "svg .limit{stroke:var(--bad);stroke-dasharray:5 4}svg .hit{fill:transparent}"
-    "svg .hit:hover{fill:var(--jump);opacity:.15}svg .word{fill:var(--bad)}"
-    ".key{display:inline-block;margin-right:16px}.key i{display:inline-block;width:10px;"
-    "height:10px;border-radius:5px;margin-right:5px}";
+extern const char passes_style[], passes_style_hash[];
 
 void passes_html_begin(const char *title, struct text *out)
 {
-    text_append(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-                     "<meta name=\"viewport\" content=\"width=device-width\"><title>");
+    const struct page_part style = {passes_style, passes_style_hash};
+    page_begin(title, &style, NULL, out);
+    text_append(out, "<h1>");
     text_markup(out, title);
-    text_printf(out, "</title><style>%s</style></head><body>\n<h1>", style);
-    text_markup(out, title);
-    text_append(out, "</h1>\n");
+    text_append(out, "</h1>\n<main>\n");
 }
 
 void passes_html_end(struct text *out)
 {
-    text_append(out, "</body></html>\n");
+    text_append(out, "</main>\n");
+    page_end(NULL, out);
 }
 
 /* --- the curve --- */
 
-enum { WIDTH = 1200, LEFT = 92, RIGHT = 16, HEIGHT = 190, TOP = 20, BOTTOM = 34, ZERO = 22 };
+enum { RIGHT = 16, HEIGHT = 190, BOTTOM = 44, ZERO = 22, LETTER = 7 };
+
+/* A desk's screen and a telephone's: CSS shows one of the two. */
+static const struct view {
+    const char *class;
+    int width, left, head; /* head: the lines above the panel */
+} views[] = {{"wide", 1240, 92, 20}, {"narrow", 380, 92, 38}};
 
 /* One panel: a value of each pass on a logarithmic axis; equal bits lie on a line of their own
  * below it, what is not finite on the upper edge. */
 struct panel {
+    const struct view *view;
     const struct passes_entry *entry;
     const struct passes_result *result;
     double (*value)(const struct pass_distance *distance);
     const char *title;
-    bool has_limit; /* a line at 1 */
-    int low, high;  /* exponents of ten at the ends of the axis */
-    int top;        /* where the axis ends; above it is what is beyond any tolerance */
+    bool has_limit;               /* a line at 1 */
+    int left, right, head, floor; /* the panel's edges */
+    int low, high;                /* exponents of ten at the ends of the axis */
+    int top; /* where the axis ends; above it is what is beyond any tolerance */
     struct text *out;
 };
 
@@ -84,28 +63,28 @@ static double tolerance_of(const struct pass_distance *distance)
 static double x_of(const struct panel *panel, int step)
 {
     int steps = panel->result->count > 1 ? panel->result->count - 1 : 1;
-    return LEFT + (double)(WIDTH - LEFT - RIGHT) * step / steps;
+    return panel->left + (double)(panel->right - panel->left) * step / steps;
 }
 
 /* Where a power of ten lies. */
 static double axis_y(const struct panel *panel, double exponent)
 {
     double part = (exponent - panel->low) / (panel->high - panel->low);
-    return panel->top + (TOP + HEIGHT - ZERO - panel->top) * (1 - fmin(fmax(part, 0), 1));
+    return panel->top + (panel->floor - ZERO - panel->top) * (1 - fmin(fmax(part, 0), 1));
 }
 
 static double y_of(const struct panel *panel, const struct pass_distance *distance)
 {
     double value = panel->value(distance);
     if (distance->bits || value <= 0) {
-        return TOP + HEIGHT;
+        return panel->floor;
     }
-    return isfinite(value) ? axis_y(panel, log10(value)) : TOP;
+    return isfinite(value) ? axis_y(panel, log10(value)) : panel->head;
 }
 
 static void axis_find(struct panel *panel)
 {
-    panel->top = TOP;
+    panel->top = panel->head;
     double low = panel->has_limit ? 0 : INFINITY, high = panel->has_limit ? 0 : -INFINITY;
     for (int i = 0; i < panel->result->count; i++) {
         const struct pass_distance *const sides[] = {&panel->result->verdicts[i].jump,
@@ -113,7 +92,7 @@ static void axis_find(struct panel *panel)
         for (int k = 0; k < 2; k++) {
             double value = panel->value(sides[k]);
             if (sides[k]->known && !sides[k]->bits && !isfinite(value)) {
-                panel->top = TOP + ZERO;
+                panel->top = panel->head + ZERO;
             } else if (sides[k]->known && !sides[k]->bits && value > 0) {
                 low = fmin(low, log10(value));
                 high = fmax(high, log10(value));
@@ -130,38 +109,42 @@ static void axis_find(struct panel *panel)
 static void draw_axis(const struct panel *panel)
 {
     struct text *out = panel->out;
-    text_printf(out, "<text x=\"%d\" y=\"12\">%s</text>", LEFT, panel->title);
+    text_printf(out, "<text x=\"%d\" y=\"12\">%s</text>", panel->left, panel->title);
     int decades = panel->high - panel->low, skip = decades > 8 ? (decades + 7) / 8 : 1;
     for (int d = panel->low; d <= panel->high; d += skip) {
         double y = axis_y(panel, d);
         text_printf(out,
                     "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
                     "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g</text>",
-                    LEFT, WIDTH - RIGHT, y, y, LEFT - 8, y + 4, pow(10, d));
+                    panel->left, panel->right, y, y, panel->left - 8, y + 4, pow(10, d));
     }
     text_printf(out,
                 "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>"
                 "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">equal bits</text>",
-                LEFT, WIDTH - RIGHT, TOP + HEIGHT, TOP + HEIGHT, LEFT - 8, TOP + HEIGHT + 4);
-    if (panel->top > TOP) {
+                panel->left, panel->right, panel->floor, panel->floor, panel->left - 8,
+                panel->floor + 4);
+    if (panel->top > panel->head) {
         text_printf(out,
                     "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>"
                     "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">without bound</text>",
-                    LEFT, WIDTH - RIGHT, TOP, TOP, LEFT - 8, TOP + 4);
+                    panel->left, panel->right, panel->head, panel->head, panel->left - 8,
+                    panel->head + 4);
     }
-    int every = 1 + panel->result->count / 26;
+    int every = 1 + panel->result->count * 46 / (panel->right - panel->left);
     every = every > 2 ? (every + 4) / 5 * 5 : every;
     for (int i = 0; i < panel->result->count; i++) {
         int position = panel->entry->first + i;
         if (position % every == 0) {
             text_printf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%d</text>",
-                        x_of(panel, i), TOP + HEIGHT + 20, position);
+                        x_of(panel, i), panel->floor + 20, position);
         }
     }
+    text_printf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">pass</text>", panel->left - 8,
+                panel->floor + 20);
     if (panel->has_limit) {
         double y = axis_y(panel, 0);
         text_printf(out, "<line class=\"limit\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>",
-                    LEFT, WIDTH - RIGHT, y, y);
+                    panel->left, panel->right, y, y);
     }
 }
 
@@ -195,7 +178,7 @@ static void draw_jump(const struct panel *panel, int step, double half)
         if (verdict->outcome != OUTCOME_PASS) {
             text_printf(panel->out,
                         "<rect class=\"open\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>",
-                        x - half, TOP, 2 * half, HEIGHT);
+                        x - half, panel->head, 2 * half, HEIGHT);
         }
         return;
     }
@@ -203,12 +186,12 @@ static void draw_jump(const struct panel *panel, int step, double half)
     if (!verdict->jump.bits) {
         text_printf(panel->out,
                     "<line class=\"%s\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%.1f\"/>",
-                    bad ? "bad" : "stem", x, x, TOP + HEIGHT, y);
+                    bad ? "bad" : "stem", x, x, panel->floor, y);
     }
     text_printf(panel->out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%s\"/>",
                 bad ? "bad" : "dot", x, y,
                 bad                  ? "5"
-                : verdict->jump.bits ? "1.8"
+                : verdict->jump.bits ? (half < 2 ? "0.8" : "1.8")
                                      : "3.2");
 }
 
@@ -234,37 +217,59 @@ static void draw_hover(const struct panel *panel, int step, double half)
     text_printf(panel->out,
                 "<a href=\"#m%lld-%d\"><rect class=\"hit\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" "
                 "height=\"%d\"><title>",
-                (long long)panel->entry->id, position, x_of(panel, step) - half, TOP, 2 * half,
-                HEIGHT + 6);
+                (long long)panel->entry->id, position, x_of(panel, step) - half, panel->head,
+                2 * half, HEIGHT + 6);
     text_markup(panel->out, words.data);
     text_append(panel->out, "</title></rect></a>");
     text_finish(&words);
 }
 
+/* The name of the first bad pass above it; as much of it as there is room for. */
+static void draw_word(const struct panel *panel)
+{
+    int bad = panel->result->finding.step;
+    if (bad < 0) {
+        return;
+    }
+    struct text word;
+    text_init(&word);
+    int position = panel->entry->first + bad, room = (panel->right - panel->left) / LETTER;
+    text_printf(&word, "%d ", position);
+    text_append(&word, panel->entry->steps->names[position]);
+    if (word.size > (size_t)room) {
+        word.data[room] = '\0';
+    }
+    double x = x_of(panel, bad), width = LETTER * (double)strlen(word.data);
+    double least = panel->left + (panel->head < 30 ? 300 : 0); /* beside the title, or below it */
+    text_printf(panel->out, "<text class=\"word\" x=\"%.1f\" y=\"%d\">",
+                fmax(fmin(x, panel->right - width), least), panel->head - 8);
+    text_markup(panel->out, word.data);
+    text_append(panel->out, "</text>");
+    text_finish(&word);
+}
+
 static void draw_panel(struct panel *panel)
 {
+    panel->left = panel->view->left;
+    panel->right = panel->view->width - RIGHT;
+    panel->head = panel->view->head;
+    panel->floor = panel->head + HEIGHT;
     axis_find(panel);
     int count = panel->result->count;
-    double half = (double)(WIDTH - LEFT - RIGHT) / (count > 1 ? count - 1 : 1) / 2;
+    double half = (double)(panel->right - panel->left) / (count > 1 ? count - 1 : 1) / 2;
     half = fmin(half, 30);
     text_printf(panel->out,
-                "<figure><svg viewBox=\"0 0 %d %d\" width=\"%d\" style=\"max-width:100%%\" "
+                "<figure class=\"%s\"><svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
                 "role=\"img\" aria-label=\"%s\">",
-                WIDTH, TOP + HEIGHT + BOTTOM, WIDTH, panel->title);
+                panel->view->class, panel->view->width, panel->floor + BOTTOM, panel->view->width,
+                panel->floor + BOTTOM, panel->title);
     draw_axis(panel);
     for (int i = 0; i < count; i++) {
         draw_jump(panel, i, half);
     }
     draw_drift(panel);
-    int bad = panel->result->finding.step;
-    if (bad >= 0) {
-        double x = x_of(panel, bad);
-        text_printf(panel->out, "<text class=\"word\" x=\"%.1f\" y=\"12\" text-anchor=\"%s\">",
-                    fmax(x, LEFT + 300), x < WIDTH * 0.7 ? "start" : "end");
-        text_markup(panel->out, panel->entry->steps->names[panel->entry->first + bad]);
-        text_append(panel->out, "</text>");
-    }
-    for (int i = 0; i < count; i++) {
+    draw_word(panel);
+    for (int i = 0; i < count && panel->view == &views[0]; i++) {
         draw_hover(panel, i, half);
     }
     text_append(panel->out, "</svg></figure>\n");
@@ -272,21 +277,27 @@ static void draw_panel(struct panel *panel)
 
 /* --- the table --- */
 
-static void number_cells(const struct pass_distance *distance, struct text *out)
+/* Two cells: ulps and the share of the tolerance. */
+static void number_cells(const struct pass_distance *distance, const char *class, struct text *out)
 {
     if (!distance->known) {
-        text_append(out, "<td class=\"n\"></td><td class=\"n\"></td>");
-    } else if (distance->bits) {
-        text_append(out, "<td class=\"n ok\">bits</td><td class=\"n\">0</td>");
-    } else {
-        text_printf(
-            out, isfinite(distance->ulps) ? "<td class=\"n\">%.3g</td>" : "<td class=\"n\">∞</td>",
-            distance->ulps);
-        text_printf(out,
-                    isfinite(distance->tolerance) ? "<td class=\"n\">%.2g</td>"
-                                                  : "<td class=\"n\">∞</td>",
-                    distance->tolerance);
+        text_append(out, "<td></td><td></td>");
+        return;
     }
+    text_printf(out, "<td class=\"number distance ulps %s%s\">", class,
+                distance->bits ? " ok" : "");
+    if (distance->bits) {
+        text_append(out, "bits");
+    } else {
+        text_printf(out, isfinite(distance->ulps) ? "%.3g" : "∞", distance->ulps);
+    }
+    text_append(out, "</td><td class=\"number distance share\">");
+    if (distance->bits) {
+        text_append(out, "0");
+    } else {
+        text_printf(out, isfinite(distance->tolerance) ? "%.2g" : "∞", distance->tolerance);
+    }
+    text_append(out, "</td>");
 }
 
 static void table_row(const struct passes_entry *entry, const struct pass_verdict *verdict,
@@ -294,23 +305,27 @@ static void table_row(const struct passes_entry *entry, const struct pass_verdic
 {
     int position = entry->first + verdict->step;
     const char *word = passes_word(verdict);
-    text_printf(out, "<tr id=\"m%lld-%d\"%s><td class=\"n\">%d</td><td class=\"name\" title=\"",
+    bool passes = verdict->outcome == OUTCOME_PASS;
+    bool quiet = passes && (!verdict->jump.known || verdict->jump.bits);
+    text_printf(out,
+                "<tr id=\"m%lld-%d\"%s><td class=\"number place-number\">%d</td><th "
+                "scope=\"row\" class=\"name\" title=\"",
                 (long long)entry->id, position,
                 verdict->outcome == OUTCOME_MISMATCH ? " class=\"bad\""
-                : verdict->outcome != OUTCOME_PASS   ? " class=\"open\""
+                : !passes                            ? " class=\"open\""
+                : quiet                              ? " class=\"quiet\""
                                                      : "",
                 position);
     text_markup(out, entry->steps->sources[position].title);
     text_append(out, "\">");
     text_markup(out, entry->steps->names[position]);
-    text_printf(out, "</td><td class=\"%s\">%s</td>", verdict->outcome == OUTCOME_PASS ? word : "",
-                word);
-    number_cells(&verdict->jump, out);
-    number_cells(&verdict->drift, out);
+    text_printf(out, "</th><td class=\"word %s\">%s</td>", passes ? word : "", word);
+    number_cells(&verdict->jump, "jump", out);
+    number_cells(&verdict->drift, "drift", out);
     struct text reason;
     text_init(&reason);
     passes_reason(verdict, &reason);
-    text_append(out, "<td");
+    text_append(out, "<td class=\"why\"");
     if (verdict->rule != NULL) {
         text_append(out, " title=\"");
         text_markup(out, verdict->rule->why);
@@ -319,7 +334,8 @@ static void table_row(const struct passes_entry *entry, const struct pass_verdic
     text_char(out, '>');
     text_markup(out, reason.data);
     text_finish(&reason);
-    text_printf(out, "</td><td class=\"n\">%d</td><td class=\"n\">%.2g</td></tr>\n",
+    text_printf(out,
+                "</td><td class=\"number size\">%d</td><td class=\"number size\">%.2g</td></tr>\n",
                 verdict->instructions, verdict->seconds);
 }
 
@@ -363,7 +379,7 @@ static void finding(const struct passes_entry *entry, const struct passes_result
     struct text place;
     text_init(&place);
     passes_place(entry, found->step, &place);
-    text_append(out, "<h3>The first bad pass: ");
+    text_append(out, "<section class=\"finding\">\n<h3>The first bad pass: ");
     text_markup(out, place.data);
     text_finish(&place);
     struct text reason;
@@ -392,9 +408,9 @@ static void finding(const struct passes_entry *entry, const struct passes_result
         text_append(out, "<p>What the pass did:</p>\n");
         diff_lines(entry->diff, out);
     }
-    text_append(out, "<p>Again: <code>");
+    text_append(out, "<p>Again:</p>\n<pre>");
     text_markup(out, entry->command);
-    text_append(out, "</code></p>\n");
+    text_append(out, "</pre>\n</section>\n");
 }
 
 void passes_html_module(const struct passes_entry *entry, const struct passes_result *result,
@@ -404,7 +420,7 @@ void passes_html_module(const struct passes_entry *entry, const struct passes_re
     text_init(&words);
     text_append(out, "<h2>");
     text_markup(out, entry->module);
-    text_append(out, "</h2>\n<p class=\"dim\">");
+    text_append(out, "</h2>\n<p class=\"dim head\">");
     passes_report_head(entry, &words);
     text_markup(out, words.data);
     text_append(out, "</p>\n");
@@ -417,11 +433,11 @@ void passes_html_module(const struct passes_entry *entry, const struct passes_re
         passes_compile_end(entry, &words);
     }
     text_markup(out, words.data);
-    text_append(out, "</p>\n<p><span class=\"key\"><i style=\"background:var(--jump)\"></i>jump: "
-                     "from the module before</span><span class=\"key\"><i style=\"background:"
-                     "var(--drift)\"></i>drift: from the first module</span><span class=\"key\">"
-                     "<i style=\"background:var(--bad)\"></i>changed the meaning</span><span "
-                     "class=\"key\"><i style=\"background:var(--open)\"></i>not evaluated</span>"
+    text_append(out, "</p>\n<p><span class=\"key\"><i class=\"jump\"></i>jump: "
+                     "from the module before</span><span class=\"key\"><i class=\"drift\">"
+                     "</i>drift: from the first module</span><span class=\"key\">"
+                     "<i class=\"bad\"></i>changed the meaning</span><span "
+                     "class=\"key\"><i class=\"open\"></i>not evaluated</span>"
                      "</p>\n");
     text_finish(&words);
     struct panel panels[] = {
@@ -430,17 +446,36 @@ void passes_html_module(const struct passes_entry *entry, const struct passes_re
          .has_limit = true},
         {.value = ulps_of, .title = "Largest error in units in the last place"}};
     for (size_t i = 0; i < sizeof panels / sizeof *panels; i++) {
-        panels[i].entry = entry;
-        panels[i].result = result;
-        panels[i].out = out;
-        draw_panel(&panels[i]);
+        for (size_t v = 0; v < sizeof views / sizeof *views; v++) {
+            panels[i].view = &views[v];
+            panels[i].entry = entry;
+            panels[i].result = result;
+            panels[i].out = out;
+            draw_panel(&panels[i]);
+        }
     }
     finding(entry, result, out);
-    text_append(out, "<h3>Passes</h3>\n<table><thead><tr><th class=\"n\">#</th><th>pass "
-                     "(pipeline)</th><th></th><th class=\"n\">jump, ulp</th><th class=\"n\">of "
-                     "tolerance</th><th class=\"n\">drift, ulp</th><th class=\"n\">of "
-                     "tolerance</th><th>why</th><th class=\"n\">instructions</th><th "
-                     "class=\"n\">s</th></tr></thead><tbody>\n");
+    text_append(out,
+                "<h3>Passes</h3>\n<p class=\"moved\"><label><input type=\"checkbox\"> only those "
+                "that moved a bit</label></p>\n<table class=\"passes\"><thead><tr>");
+    static const struct {
+        const char *title;
+        bool number;
+    } columns[] = {{"#", true},
+                   {"pass (pipeline)", false},
+                   {"verdict", false},
+                   {"jump, ulp", true},
+                   {"of tolerance", true},
+                   {"drift, ulp", true},
+                   {"of tolerance", true},
+                   {"why", false},
+                   {"instructions", true},
+                   {"s", true}};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        text_printf(out, "<th scope=\"col\"%s>%s</th>",
+                    columns[i].number ? " class=\"number\"" : "", columns[i].title);
+    }
+    text_append(out, "</tr></thead><tbody>\n");
     for (int i = 0; i < result->count; i++) {
         table_row(entry, &result->verdicts[i], out);
     }

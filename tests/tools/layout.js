@@ -68,7 +68,7 @@ function overlapping() {
     return findings;
 }
 
-// What the page is too narrow for: all that ends beyond its edge and is not clipped.
+// What the page, or a picture in it, is too narrow for: all that ends beyond its edge and is not cut.
 function overflowing() {
     clips.clear();
     const edge = document.documentElement.clientWidth + 1, findings = [];
@@ -81,7 +81,9 @@ function overflowing() {
         }
         for (const rectangle of element.getClientRects()) {
             const seen = cut(rectangle, clip_of(element.parentElement));
-            if (seen && (seen.right > edge || seen.left < -1)) {
+            const picture = element.tagName === "text" && element.ownerSVGElement.getBoundingClientRect();
+            if (seen && (seen.right > edge || seen.left < -1) ||
+                picture && (rectangle.left < picture.left - 1 || rectangle.right > picture.right + 1)) {
                 findings.push(words(element));
             }
         }

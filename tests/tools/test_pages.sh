@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The pages that the program writes, looked at and used in a headless browser (test_pages.py): the
-# gate's with a thousand cases on three backends and five earlier reports, and with a few. Arguments:
-# the program; a folder where the screenshots shall be kept. Skipped where there is no browser.
+# gate's with a thousand cases on three backends and five earlier reports, and with a few; that of
+# `referee passes` for a compiler with 130 passes. Arguments: the program; a folder where the
+# screenshots shall be kept. Skipped where there is no browser.
 set -u
 . "$(dirname "$(realpath "$0")")/check.sh"
 here=$(dirname "$(realpath "$0")")
@@ -55,12 +56,22 @@ check 'the reports of a large one' 0 '' \
 check 'its page' 1 '^[0-9]+ runs as expected, [0-9]+ not' \
     "$referee" report large/now.json --history large --html large.html
 
+# --- the passes ---
+
+python3 "$here/large_dump.py" dump
+check 'a large dump' 1 '^130 passes: 124 ok .3 rounded as allowed., 4 UNSUPPORTED, 2 changed the meaning, first swap' \
+    "$referee" passes dump --json passes.json --html passes.html
+check 'a part of it where all is well' 0 '^38 passes: 38 ok' \
+    "$referee" passes dump --from 45 --to 82 --json right.json --html right.html
+
 # --- all of them in one browser ---
 
 output=$(python3 "$here/test_pages.py" "${keep[@]}" \
     gate 1280-light,400-dark large.html large/now.json \
     gate 1280-dark,400-light small.html small.json \
-    gate 1280-light fine.html fine.json 2>&1)
+    gate 1280-light fine.html fine.json \
+    passes 1280-light,400-light,1280-dark passes.html passes.json \
+    passes 400-dark right.html right.json 2>&1)
 status=$?
 grep -v ' passed, .* failed$' <<<"$output"
 ((status != 77)) || exit 77
