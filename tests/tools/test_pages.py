@@ -158,6 +158,17 @@ def check_counts(page, runs):
     check("no name ran as a script", "Referee gate" in page.evaluate("document.title"))
 
 
+def check_texts(page, runs):
+    """What every run has to say."""
+    said = page.evaluate("""Object.fromEntries([...document.querySelectorAll("details.run > .body")].map(body =>
+        [body.id, [".command", ".message", ".picture"].map(
+            selector => body.querySelector(selector)?.firstChild.data.trim() || "")]))""")
+    check_equal("command, message and picture",
+                [[id, *words] for id, words in sorted(said.items())],
+                sorted([run_identity(run), *(run[key].strip() for key in ("command", "message", "picture"))]
+                       for run in runs if status_of(run) != "fine"))
+
+
 def check_filter(page, runs):
     bad = [run for run in runs if status_of(run) != "fine"]
     every = {"status": status_of, "outcome": outcome_of, "backend": lambda run: run["backend"],
@@ -212,12 +223,14 @@ def check_use(page, runs):
     check_equal("are in the address", page.evaluate("location.hash"), "#text=z")
     page.press("Escape")
     page.evaluate("new Promise(done => setTimeout(done))")
+    order = page.evaluate("[...document.querySelectorAll('details.run > .body')].map(body => body.id)")
     for step in range(3):
         page.press("j")
         opened = page.evaluate("[...document.querySelectorAll('details.run[open] > .body')].map(b => b.id)")
-        check(f"j {step}: one is open", len(opened) == 1 and opened[0] in bad, opened)
+        check_equal(f"j {step}: one is open", opened, order[step:step + 1])
         check_equal(f"j {step}: its address", page.evaluate("decodeURI(location.hash)"), f"#{opened[0]}")
     page.press("k")
+    check_equal("k: the one before", page.evaluate("decodeURI(location.hash)"), f"#{order[1]}")
     page.press("Escape")
     page.evaluate("new Promise(done => setTimeout(done))")
 
@@ -297,6 +310,7 @@ def gate(browser, looks, path, report, keep):
         if first == 0:
             check_counts(page, runs)
             if some_bad:
+                check_texts(page, runs)
                 check_filter(page, runs)
                 check_use(page, runs)
             page.press("Escape")
@@ -336,7 +350,7 @@ def check_curves(page, entry):
                     1 + sum(step["drift"] is not None for step in passes[1:]))
         check("axes", {"equal bits", "pass"} < set(panel["words"]), panel["words"])
         if finding:
-            check_equal("the first bad pass", panel["word"], f"{finding['number']} {finding['name']}")
+            check_equal("the first bad pass", panel.get("word"), f"{finding['number']} {finding['name']}")
 
 
 def check_table(page, entry):
