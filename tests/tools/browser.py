@@ -35,6 +35,7 @@ class Browser:
         # Above all numbers that the redirections below write to.
         inherited = [fcntl.fcntl(number, fcntl.F_DUPFD, 10) for number in (ours[0], theirs[1])]
         command = [program, "--headless", "--remote-debugging-pipe", "--disable-gpu",
+                   "--disable-ipc-flooding-protection",  # it may go from link to link quickly
                    "--hide-scrollbars", "--no-first-run", "--force-color-profile=srgb",
                    "--disable-dev-shm-usage", "--font-render-hinting=none",
                    f"--user-data-dir={self.folder.name}/profile"]
