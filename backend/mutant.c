@@ -124,8 +124,7 @@ static bool mutant_open(struct backend *backend, struct error *err)
     const char *inner = backend_parameter(backend, "of");
     state.instruction = backend_parameter(backend, "instruction");
     if (!check_names(backend, err) || !find_class(backend, &state, err) ||
-        !find_kind(backend, &state, err) ||
-        !read_number(backend, "seed", 0, &state.seed, err) ||
+        !find_kind(backend, &state, err) || !read_number(backend, "seed", 0, &state.seed, err) ||
         !read_number(backend, "fails", 0, &fails, err) ||
         !read_number(backend, "runs", 1, &runs, err)) {
         return false;
@@ -206,7 +205,8 @@ static struct module *make_every(const struct mutant_state *state, const struct 
                 bool done = mutate_instruction(list[i], state->mutation, state->seed, &what, &err);
                 planted |= done;
                 refused[i] = !done;
-                again = !done && err.code != ERROR_INVALID_ARGUMENT; /* else it only does not apply */
+                again =
+                    !done && err.code != ERROR_INVALID_ARGUMENT; /* else it only does not apply */
             }
             text_finish(&what);
         }

@@ -174,8 +174,8 @@ static bool search_part(const struct specimen *old, const struct instruction *ol
     struct pass_finding found = {.step = -1};
     double by = 0;
     int64_t iteration = first_that_parts(&halves, states, options, &by);
-    bool good =
-        iteration >= 0 && search_iteration(&halves, states->lists[0][iteration], by, options, &found);
+    bool good = iteration >= 0 &&
+                search_iteration(&halves, states->lists[0][iteration], by, options, &found);
     if (good) {
         take_finding(&found, now_loop, iteration, part == CONDITION, finding);
     } else {
