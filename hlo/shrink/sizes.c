@@ -7,6 +7,7 @@
 #include "hlo/base/error.h"
 #include "hlo/infer.h"
 #include "hlo/shrink/shrink_internal.h"
+#include "hlo/verify.h"
 
 static int64_t mapped(const struct size_rules *rules, int64_t size)
 {
@@ -385,34 +386,71 @@ bool apply_sizes(const struct specimen *original, struct specimen *copy, struct 
 
 /* --- two sizes: the place's computation and instruction are the second size, old and new --- */
 
+/* What a size becomes there: one, half, one less. */
+enum { PAIR_KINDS = 3 };
+static int64_t smaller(int64_t size, int kind)
+{
+    return kind == 0 ? 1 : kind == 1 ? size / 2 : size - 1;
+}
+
 void find_size_pairs(const struct specimen *specimen, struct shrink_places *places)
 {
-    enum { SIZES_MOST = 8 };
+    enum { SIZES_MOST = 6 };
     struct shrink_places single = {0};
+    int64_t sizes[SIZES_MOST + 1];
+    int count = 0;
     find_sizes(specimen, &single);
-    int sizes = 0;
-    for (int i = 0; i < single.count; i++) {
-        sizes += i == 0 ||
-                 variant_from(single.list[i].variant) != variant_from(single.list[i - 1].variant);
-    }
-    for (int i = 0; sizes <= SIZES_MOST && i < single.count; i++) {
-        for (int k = i + 1; k < single.count; k++) {
-            int64_t a = single.list[i].variant, b = single.list[k].variant;
-            if (variant_from(a) != variant_from(b)) {
-                place_add(places, (int)variant_from(b), (int)variant_to(b), a);
-            }
+    for (int i = 0; i < single.count && count <= SIZES_MOST; i++) {
+        int64_t size = variant_from(single.list[i].variant);
+        if (count == 0 || sizes[count - 1] != size) {
+            sizes[count++] = size;
         }
     }
     shrink_places_finish(&single);
+    for (int kinds = 0; count <= SIZES_MOST && kinds < PAIR_KINDS * PAIR_KINDS; kinds++) {
+        for (int i = 0; i < count; i++) {
+            for (int k = i + 1; k < count; k++) {
+                int64_t one = smaller(sizes[i], kinds / PAIR_KINDS),
+                        other = smaller(sizes[k], kinds % PAIR_KINDS);
+                place_add(places, (int)sizes[k], (int)other, sizes[i] << VARIANT_SHIFT | one);
+            }
+        }
+    }
+}
+
+/* Can the size alone become that? */
+static bool size_stands_alone(const struct specimen *original, int64_t from, int64_t to)
+{
+    struct size_rules rules = {0};
+    struct specimen copy;
+    struct error ignored = {0};
+    struct findings findings = {0};
+    specimen_borrow(original, &copy);
+    bool ok = size_rule_add(&rules, from, to) &&
+              shrink_resize(original, &copy, NULL, (struct shrink_place){0}, &rules) &&
+              specimen_settle(&copy, &ignored) && verify_module(copy.module, &findings);
+    findings_finish(&findings);
+    specimen_finish(&copy);
+    return ok;
 }
 
 bool apply_size_pairs(const struct specimen *original, struct specimen *copy,
                       struct shrink_place place, shrink_value *value, void *context)
 {
     struct size_rules rules = {0};
+    int64_t from = variant_from(place.variant), to = variant_to(place.variant);
+    int64_t other_from = place.computation, other_to = place.instruction;
     (void)value;
     (void)context;
-    return size_rule_add(&rules, variant_from(place.variant), variant_to(place.variant)) &&
-           size_rule_add(&rules, place.computation, place.instruction) &&
+    bool alike = false;
+    for (int kind = 0; kind < PAIR_KINDS; kind++) {
+        alike |= smaller(from, kind) == to && smaller(other_from, kind) == other_to;
+    }
+    /* What each can become alone was tried; both go together where that is for a reason. */
+    if (!alike && size_stands_alone(original, from, to) &&
+        size_stands_alone(original, other_from, other_to)) {
+        return false;
+    }
+    return size_rule_add(&rules, from, to) && size_rule_add(&rules, other_from, other_to) &&
            shrink_resize(original, copy, NULL, place, &rules);
 }

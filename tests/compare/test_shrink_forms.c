@@ -178,6 +178,15 @@ static const struct {
      1,
      "dot(",
      "30"},
+    /* Sizes that a reshape lets become smaller only together. */
+    {"HloModule m\n"
+     "ENTRY e { x = f32[9,25] parameter(0) n = f32[9,25] negate(x)\n"
+     "  ROOT r = f32[15,15] reshape(n) }\n",
+     {"reshape(", "negate("},
+     3,
+     1,
+     "f32[1,1]",
+     "25"},
     /* Dynamic sizes. */
     {"HloModule m\n"
      "ENTRY e { x = f32[8] parameter(0) n = s32[] parameter(1)\n"
