@@ -180,8 +180,8 @@ static const struct {
      "30"},
     /* Sizes that a reshape lets become smaller only together. */
     {"HloModule m\n"
-     "ENTRY e { x = f32[9,25] parameter(0) n = f32[9,25] negate(x)\n"
-     "  ROOT r = f32[15,15] reshape(n) }\n",
+     "ENTRY e { x = f32[25,49] parameter(0) n = f32[25,49] negate(x)\n"
+     "  ROOT r = f32[35,35] reshape(n) }\n",
      {"reshape(", "negate("},
      3,
      1,
