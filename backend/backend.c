@@ -16,10 +16,11 @@
 /* Every kind is one row: BACKEND(scheme, summary); backend_<scheme> implements it. */
 #define BACKENDS(BACKEND)                                                                      \
     BACKEND(interp, "the golden interpreter; ?fidelity=literal rounds every step as written")  \
-    BACKEND(cpu, "XLA's CPU backend: the plugin that was fetched; ?cpu_device_count=N")        \
+    BACKEND(cpu, "XLA's CPU backend: the plugin that was fetched, cpu:VERSION another")        \
     BACKEND(cuda, "XLA's CUDA backend, on a GPU; ?target=NAME compiles without one")           \
     BACKEND(tpu, "XLA's TPU backend, on a TPU; ?target=NAME compiles without one")             \
     BACKEND(pjrt, "any PJRT plugin by the path of its library: pjrt:PATH[?OPTION=VALUE&…]")    \
+    BACKEND(jaxlib, "a release of jaxlib, whose XLA compiles for the CPU: jaxlib:VERSION")     \
     BACKEND(recorded, "results stored in a folder; ?record=URI fills it from another backend") \
     BACKEND(mutant, "another backend with a planted fault: mutant:CLASS?instruction=NAME&of=URI")
 

@@ -53,7 +53,7 @@ struct backend_impl {
 };
 
 extern const struct backend_impl backend_interp, backend_cpu, backend_cuda, backend_tpu,
-    backend_pjrt, backend_recorded, backend_mutant;
+    backend_pjrt, backend_jaxlib, backend_recorded, backend_mutant;
 
 /* The value of a parameter, NULL when it is not given. */
 const char *backend_parameter(const struct backend *backend, const char *name);

@@ -38,7 +38,8 @@ struct worker {
     bool poison;
     const char *entries[ENTRIES_MOST]; /* of the environment */
     size_t entry_count;
-    pid_t pid; /* 0: none */
+    const char *const *program; /* NULL: this one */
+    pid_t pid;                  /* 0: none */
     int socket, output, process;
     enum worker_stage stage;
     long start_kilobytes; /* resident when the request began */
@@ -116,6 +117,11 @@ struct worker *worker_create(size_t memory_limit)
 void worker_poison(struct worker *worker)
 {
     worker->poison = true;
+}
+
+void worker_set_program(struct worker *worker, const char *const *arguments)
+{
+    worker->program = arguments;
 }
 
 void worker_set_environment(struct worker *worker, const char *const *entries, size_t count)
@@ -216,7 +222,9 @@ static int worker_spawn(struct worker *worker, int socket, int output)
         extra[count++] = worker->entries[i];
     }
     char **environment = worker_environment(extra, count);
-    char *arguments[] = {"referee-worker", WORKER_ARGUMENT, NULL};
+    static const char *const own[] = {"referee-worker", WORKER_ARGUMENT, NULL};
+    const char *const *arguments = worker->program != NULL ? worker->program : own;
+    const char *path = worker->program != NULL ? worker->program[0] : "/proc/self/exe";
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
@@ -233,8 +241,8 @@ static int worker_spawn(struct worker *worker, int socket, int output)
     posix_spawnattr_setsigdefault(&attributes, &all);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
                                               POSIX_SPAWN_SETPGROUP);
-    int failure =
-        posix_spawn(&worker->pid, "/proc/self/exe", &actions, &attributes, arguments, environment);
+    int failure = posix_spawn(&worker->pid, path, &actions, &attributes, (char *const *)arguments,
+                              environment);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     free(environment);

@@ -1,7 +1,8 @@
 /* Workers: processes in which foreign code runs.
  *
- * A worker is a spawned copy of this program (never a fork: threads and locks would come along). It
- * answers requests one after the other and is kept over many of them. Whatever the foreign code
+ * A worker is a spawned copy of this program (never a fork: threads and locks would come along), or
+ * for jaxlib: a Python (jaxlib/worker.py, which has the packets and messages of this side again).
+ * It answers requests one after the other and is kept over many of them. Whatever the foreign code
  * does, the tester only sees how the call ended:
  *   - the process is gone              CRASH, with the signal and the last lines of its output
  *   - no answer by the deadline        TIMEOUT; the process is killed
@@ -41,6 +42,9 @@ struct worker *worker_create(size_t memory_limit);
 /* From the next start on: the process has these entries, "NAME=VALUE", in its environment. They are
  * borrowed; at most 8. */
 void worker_set_environment(struct worker *worker, const char *const *entries, size_t count);
+/* From the next start on: the process is another program, which answers in the same words.
+ * arguments[0] is its path; they are borrowed, and NULL ends them. */
+void worker_set_program(struct worker *worker, const char *const *arguments);
 /* From the next start on: memory that the process allocates or frees is filled with a pattern
  * (glibc's MALLOC_PERTURB_), so that reading what nobody wrote shows. */
 void worker_poison(struct worker *worker);

@@ -176,8 +176,9 @@ struct axis_refs {
 enum groups_form { GROUPS_LIST, GROUPS_IOTA, GROUPS_MESH };
 struct groups {
     enum groups_form form;
-    struct lists list;                        /* LIST; count 0 = all devices */
-    int64_t group_count, group_size;          /* IOTA */
+    struct lists list;               /* LIST; count 0 = all devices */
+    bool for_old_readers;            /* LIST: in protos also written where XLA looked until 2024 */
+    int64_t group_count, group_size; /* IOTA */
     struct ints reshape_dims, transpose_perm; /* IOTA: [count,size]<=[dims]T(perm) */
     struct mesh mesh;                         /* MESH */
     struct axis_refs axes;                    /* MESH */

@@ -1,137 +1,18 @@
-/* referee fetch: gets the plugin of a compiler, pinned by version and hash, into the cache folder.
- */
-#include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
+/* referee fetch: gets the plugin of a compiler, or one of its releases, pinned by version and hash,
+ * into the cache folder. */
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "backend/plugins.h"
 #include "hlo/base/error.h"
-#include "hlo/base/file.h"
 #include "hlo/base/text.h"
 #include "tools/commands.h"
+#include "tools/fetching.h"
 #include "tools/modules.h"
 #include "tools/options.h"
-
-extern char **environ;
-
-/* Arguments of a program, and whether what it says is shown. */
-struct call {
-    const char *arguments[40];
-    int count;
-    bool silent;
-};
-
-static void add(struct call *call, const char *argument)
-{
-    if (call->count < 39) {
-        call->arguments[call->count++] = argument;
-    }
-}
-
-/* Runs a program from the path to its end; true if it says that all went well. Its output goes to
- * standard error. */
-static bool run_program(struct call *call)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t interrupt;
-    pid_t process;
-    int status = 1;
-    sigemptyset(&interrupt);
-    sigaddset(&interrupt, SIGINT);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-    if (call->silent) {
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    }
-    posix_spawn_file_actions_adddup2(&actions, 2, 1);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawnattr_setsigdefault(&attributes, &interrupt);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-    bool started = posix_spawnp(&process, call->arguments[0], &actions, &attributes,
-                                (char *const *)call->arguments, environ) == 0;
-    while (started && waitpid(process, &status, 0) < 0 && errno == EINTR) {
-    }
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    return started && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-/* A Python that has pip: the one of the path, or the system's. NULL when there is none. */
-static const char *find_python(void)
-{
-    static const char *const names[] = {"python3", "/usr/bin/python3"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct call call = {{names[i], "-m", "pip", "--version"}, 4, true};
-        if (run_program(&call)) {
-            return names[i];
-        }
-    }
-    return NULL;
-}
-
-/* --- folders --- */
-
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *where)
-{
-    (void)status, (void)kind, (void)where;
-    return remove(path);
-}
-
-static void remove_folder(const char *path)
-{
-    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-}
-
-/* Makes the folders on the way to `path`, not itself. */
-static bool make_parents(const char *path, struct error *err)
-{
-    struct text part;
-    text_init(&part);
-    bool good = true;
-    for (const char *c = path; good && *c != '\0'; c++) {
-        if (*c == '/' && part.size > 0 && mkdir(part.data, 0777) != 0 && errno != EEXIST) {
-            good = error_set(err, ERROR_NOT_FOUND, "%s: %s", part.data, strerror(errno));
-        }
-        text_char(&part, *c);
-    }
-    text_finish(&part);
-    return good;
-}
-
-/* --- fetching --- */
-
-static size_t bytes_of(const struct plugin_row *row)
-{
-    size_t sum = 0;
-    for (int i = 0; i < plugin_package_count; i++) {
-        bool own = strcmp(plugin_packages[i].plugin, row->name) == 0;
-        sum += own ? plugin_packages[i].bytes : 0;
-    }
-    return sum;
-}
-
-/* What is about to be fetched: before anything is. */
-static void announce(const struct plugin_row *row)
-{
-    printf("%s, %.0f MB from the Python package index:\n", row->title, (double)bytes_of(row) / 1e6);
-    for (int i = 0; i < plugin_package_count; i++) {
-        const struct plugin_package *package = &plugin_packages[i];
-        if (strcmp(package->plugin, row->name) == 0) {
-            printf("  %-18s %-9s %5.0f MB  %s; licence: %s\n", package->name, package->version,
-                   (double)package->bytes / 1e6, package->what, package->licence);
-        }
-    }
-    fflush(stdout);
-}
 
 static bool confirm(void)
 {
@@ -141,179 +22,84 @@ static bool confirm(void)
     return fgets(answer, sizeof answer, stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-/* The requirements as pip reads them: nothing but these very files is accepted. */
-static bool write_requirements(const struct plugin_row *row, const char *path, struct error *err)
-{
-    struct text text;
-    text_init(&text);
-    for (int i = 0; i < plugin_package_count; i++) {
-        const struct plugin_package *package = &plugin_packages[i];
-        if (strcmp(package->plugin, row->name) == 0) {
-            text_printf(&text, "%s==%s --hash=sha256:%s\n", package->name, package->version,
-                        package->hash);
-        }
-    }
-    bool good = file_write(path, text.data, text.size, err);
-    text_finish(&text);
-    return good;
-}
-
-/* libtpu's wheels are marked for one version of Python each, though all that is wanted of them is a
- * library: so the tags are given, whatever Python runs pip. */
-static bool download(const char *python, const char *requirements, const char *wheels)
-{
-    struct call call = {0};
-    static const char *const words[] = {"-m",
-                                        "pip",
-                                        "download",
-                                        "--disable-pip-version-check",
-                                        "--retries",
-                                        "1",
-                                        "--no-deps",
-                                        "--require-hashes",
-                                        "--only-binary",
-                                        ":all:",
-                                        "--implementation",
-                                        "cp",
-                                        "--python-version",
-                                        "3.11",
-                                        "--abi",
-                                        "cp311",
-                                        "--abi",
-                                        "none",
-                                        "--platform",
-                                        "manylinux2014_x86_64",
-                                        "--platform",
-                                        "manylinux_2_17_x86_64",
-                                        "--platform",
-                                        "manylinux_2_27_x86_64",
-                                        "--platform",
-                                        "manylinux_2_31_x86_64",
-                                        "--dest"};
-    add(&call, python);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        add(&call, words[i]);
-    }
-    add(&call, wheels);
-    add(&call, "--requirement");
-    add(&call, requirements);
-    return run_program(&call);
-}
-
-/* Unpacks every wheel of a folder; tools keep their right to be run, which zip files do not. */
-static bool unpack(const char *python, const char *wheels, const char *folder)
-{
-    static const char script[] = "import glob, os, stat, sys, zipfile\n"
-                                 "for wheel in glob.glob(os.path.join(sys.argv[1], '*.whl')):\n"
-                                 "    with zipfile.ZipFile(wheel) as archive:\n"
-                                 "        for entry in archive.infolist():\n"
-                                 "            path = archive.extract(entry, sys.argv[2])\n"
-                                 "            if entry.external_attr >> 16 & 0o111 or "
-                                 "'/bin/' in entry.filename:\n"
-                                 "                os.chmod(path, 0o755)\n";
-    struct call call = {{python, "-c", script, wheels, folder}, 5, false};
-    return run_program(&call);
-}
-
-/* Everything happens in a folder beside, which is renamed at the end: the plugin is there whole or
- * not at all. */
-static bool fetch(const struct plugin_row *row, const char *python, const char *folder,
-                  struct error *err)
-{
-    struct text work, wheels, requirements, plugin, library;
-    struct text *const texts[] = {&work, &wheels, &requirements, &plugin, &library};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        text_init(texts[i]);
-    }
-    text_printf(&work, "%s-XXXXXX", folder);
-    bool good = make_parents(folder, err);
-    bool made = good && mkdtemp(work.data) != NULL;
-    text_printf(&wheels, "%s/wheels", work.data);
-    text_printf(&requirements, "%s/requirements.txt", work.data);
-    text_printf(&plugin, "%s/plugin", work.data);
-    text_printf(&library, "%s/%s", plugin.data, row->library);
-    if (good && !made) {
-        good = error_set(err, ERROR_NOT_FOUND, "%s: %s", work.data, strerror(errno));
-    }
-    good = good && write_requirements(row, requirements.data, err);
-    if (good && !download(python, requirements.data, wheels.data)) {
-        good = error_set(err, ERROR_NOT_FOUND,
-                         "pip could not fetch it (its words are above); is there a network?");
-    }
-    if (good && (!unpack(python, wheels.data, plugin.data) || !file_exists(library.data))) {
-        good =
-            error_set(err, ERROR_INTERNAL, "%s cannot be unpacked; is the disk full?", wheels.data);
-    }
-    struct stat status;
-    if (good && rename(plugin.data, folder) != 0 && stat(folder, &status) != 0) {
-        good = error_set(err, ERROR_NOT_FOUND, "%s: %s", folder, strerror(errno));
-    }
-    if (made) {
-        remove_folder(work.data);
-    }
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        text_finish(texts[i]);
-    }
-    return good;
-}
-
-static int fetch_row(const struct plugin_row *row, bool yes)
+/* What to type next. */
+static void print_use(const struct plugin_row *row)
 {
     static const char *const next[][2] = {
         {"cpu", "referee run MODULE --backend cpu:"},
         {"cuda", "referee passes MODULE --backend cuda: --target h100"},
         {"tpu", "referee passes MODULE --backend tpu: --target v5e:2x2"},
     };
+    if (row->date != NULL) {
+        printf("to use it: referee run MODULE --backend %s\n", row->name);
+    }
+    for (size_t i = 0; row->date == NULL && i < sizeof next / sizeof *next; i++) {
+        if (strcmp(next[i][0], row->name) == 0) {
+            printf("to use it: %s\n", next[i][1]);
+        }
+    }
+}
+
+static int fetch_one(const struct plugin_row *row, bool yes)
+{
     struct error err = {0};
+    struct text title;
     char *folder = plugin_folder(row);
-    struct stat status;
     int exit_status = EXIT_AS_EXPECTED;
-    bool there = stat(folder, &status) == 0;
+    bool there = fetch_is_there(row);
+    text_init(&title);
+    fetch_title(row, &title);
     if (!there) {
-        announce(row);
-        const char *python = find_python();
-        if (python == NULL) {
-            fputs("referee fetch: python3 with pip is needed (apt install python3-pip)\n", stderr);
-            exit_status = EXIT_INFRASTRUCTURE;
-        } else if (!yes && !isatty(STDIN_FILENO)) {
+        fetch_announce(row);
+        if (!yes && !isatty(STDIN_FILENO)) {
             fputs("referee fetch: say --yes to fetch it\n", stderr);
             exit_status = EXIT_USAGE;
         } else if (!yes && !confirm()) {
             exit_status = EXIT_FINDINGS;
-        } else if (!fetch(row, python, folder, &err)) {
+        } else if (!fetch_row(row, &err)) {
             print_error(&err);
             exit_status = EXIT_INFRASTRUCTURE;
         }
     }
     if (exit_status == EXIT_AS_EXPECTED) {
-        printf("%s is %sin %s\n", row->title, there ? "already " : "", folder);
-        for (size_t i = 0; i < sizeof next / sizeof *next; i++) {
-            if (strcmp(next[i][0], row->name) == 0) {
-                printf("to use it: %s\n", next[i][1]);
-            }
-        }
+        printf("%s is %sin %s\n", title.data, there ? "already " : "", folder);
+        print_use(row);
     }
+    text_finish(&title);
     free(folder);
     return exit_status;
 }
 
+static void list(void)
+{
+    for (int i = 0; i < plugin_row_count + plugin_release_count; i++) {
+        const struct plugin_row *row =
+            i < plugin_row_count ? &plugin_rows[i] : &plugin_releases[i - plugin_row_count];
+        printf("%-16s %-10s %4.0f MB  %s\n", row->name, row->date != NULL ? row->date : "",
+               (double)fetch_bytes(row) / 1e6, fetch_is_there(row) ? "there" : "not there");
+    }
+}
+
 static void help(const struct option *table)
 {
-    puts("usage: referee fetch PLUGIN… [--yes]\n\n"
+    puts("usage: referee fetch NAME… [--yes] | --list\n\n"
          "Gets a compiler under test into the cache folder, after naming size and licence.\n");
     for (int i = 0; i < plugin_row_count; i++) {
-        printf("  %-6s %s, %.0f MB\n", plugin_rows[i].name, plugin_rows[i].title,
-               (double)bytes_of(&plugin_rows[i]) / 1e6);
+        printf("  %-14s %s, %.0f MB\n", plugin_rows[i].name, plugin_rows[i].title,
+               (double)fetch_bytes(&plugin_rows[i]) / 1e6);
     }
-    puts("");
+    puts("  cpu:VERSION    another build of XLA's CPU plugin\n"
+         "  jaxlib:VERSION a release of jaxlib, whose XLA compiles for the CPU\n");
     options_help(table);
 }
 
 int command_fetch(int argc, char **argv)
 {
-    bool yes = false, wants_help = false;
+    bool yes = false, wants_help = false, wants_list = false;
     const struct option table[] = {
         {"yes", 'y', OPTION_FLAG, &yes, NULL, "fetch without asking"},
+        {"list", 'l', OPTION_FLAG, &wants_list, NULL,
+         "list everything that can be fetched, the releases from the oldest to the newest"},
         {"help", 'h', OPTION_FLAG, &wants_help, NULL, "show this text"},
         {0},
     };
@@ -323,20 +109,25 @@ int command_fetch(int argc, char **argv)
         status = EXIT_USAGE;
     } else if (wants_help) {
         help(table);
+    } else if (wants_list) {
+        list();
     } else if (names.count == 0) {
-        fputs("referee fetch: name a plugin: cpu, cuda or tpu\n", stderr);
+        fputs("referee fetch: name a plugin: cpu, cuda or tpu, or a release of --list\n", stderr);
         status = EXIT_USAGE;
     }
     /* An interrupted pip is a failed one, so that what it left is removed. */
     signal(SIGINT, SIG_IGN);
-    for (size_t i = 0; status == EXIT_AS_EXPECTED && !wants_help && i < names.count; i++) {
+    bool ready = status == EXIT_AS_EXPECTED && !wants_help && !wants_list;
+    for (size_t i = 0; ready && status == EXIT_AS_EXPECTED && i < names.count; i++) {
         const struct plugin_row *row = plugin_find(names.items[i]);
         if (row == NULL) {
-            fprintf(stderr, "referee fetch: there is no plugin '%s'; there are cpu, cuda and tpu\n",
+            fprintf(stderr,
+                    "referee fetch: there is no plugin '%s'; there are cpu, cuda and tpu, and the "
+                    "releases of --list\n",
                     names.items[i]);
             status = EXIT_USAGE;
         } else {
-            status = fetch_row(row, yes);
+            status = fetch_one(row, yes);
         }
     }
     string_list_finish(&names);

@@ -98,6 +98,13 @@ static void show_backends(void)
         }
         free(library);
     }
+    printf("\nreleases of XLA's CPU compiler, the oldest first:\n");
+    for (int i = 0; i < plugin_release_count; i++) {
+        const struct plugin_row *row = &plugin_releases[i];
+        char *file = plugin_library(row);
+        printf("  %-14s %s  %s\n", row->name, row->date, file != NULL ? "there" : "not there");
+        free(file);
+    }
     printf("\nprofiles (what a backend may do):\n");
     for (int i = 0; i < profile_count; i++) {
         printf("  %-8s %s\n", profiles[i].name, profiles[i].summary);

@@ -1,5 +1,6 @@
-/* cpu:, cuda:, tpu: and pjrt: — any PJRT plugin as a backend. The plugin lives in a worker
- * (serve.c); this side turns a module and its arguments into a request and the reply into literals.
+/* cpu:, cuda:, tpu: and pjrt: — any PJRT plugin as a backend — and jaxlib:. The plugin lives in a
+ * worker (serve.c, or jaxlib/worker.py); this side turns a module and its arguments into a request
+ * and the reply into literals.
  */
 #define _GNU_SOURCE
 #include <jansson.h>
@@ -47,6 +48,9 @@ static bool open_with(setup_function *make_setup, struct backend *backend, struc
     state->setup = setup;
     state->worker = worker_create(backend->options.memory_limit);
     worker_set_environment(state->worker, setup.environment, setup.environment_count);
+    if (setup.program[0] != NULL) {
+        worker_set_program(state->worker, state->setup.program);
+    }
     if (backend->options.poison) {
         worker_poison(state->worker);
     }
@@ -165,8 +169,35 @@ static bool ensure_open(struct backend *backend, int devices, enum outcome *outc
 
 /* --- running --- */
 
-/* A copy of the module with an entry that PJRT can take, and marked for the partitioner. */
-static struct module *make_copy(const struct module *module, bool flat_entry, bool mark_manual,
+/* What is changed in a copy of the module before it is sent. */
+struct changes {
+    bool flat_entry;    /* an entry that PJRT can take */
+    bool mark_manual;   /* for the partitioner */
+    bool plain_layouts; /* arrays come and go row-major */
+    bool as_ever;       /* for readers of any age */
+};
+
+static bool changes_any(const struct changes *changes)
+{
+    return changes->flat_entry || changes->mark_manual || changes->plain_layouts ||
+           changes->as_ever;
+}
+
+/* What a parameter or the result is laid out as is a copy in the module then. */
+static bool forget_entry_layouts(struct module *module, struct error *err)
+{
+    struct computation *entry = module->entry;
+    for (int i = 0; i < entry->parameter_count; i++) {
+        entry->parameters[i]->shape = shape_without_layout(entry->parameters[i]->shape);
+    }
+    entry->root->shape = shape_without_layout(entry->root->shape);
+    module->config.has_entry_layout = false;
+    module->config.parameter_count = 0;
+    module->config.result_shape = NULL;
+    return module_finish(module, err);
+}
+
+static struct module *make_copy(const struct module *module, const struct changes *changes,
                                 struct error *err)
 {
     size_t size;
@@ -174,11 +205,13 @@ static struct module *make_copy(const struct module *module, bool flat_entry, bo
     struct module *copy =
         bytes ? proto_read_module(bytes, size, module->name, NULL, NULL, err) : NULL;
     free(bytes);
-    if (copy && flat_entry && !module_flatten_entry(copy, err)) {
+    if (copy && ((changes->flat_entry && !module_flatten_entry(copy, err)) ||
+                 (changes->plain_layouts && !forget_entry_layouts(copy, err)) ||
+                 (changes->as_ever && !module_say_as_ever(copy, err)))) {
         module_destroy(copy);
         return NULL;
     }
-    if (copy && mark_manual) {
+    if (copy && changes->mark_manual) {
         module_mark_manual(copy);
     }
     return copy;
@@ -197,16 +230,23 @@ static bool has_order(const struct shape *shape)
     return has;
 }
 
-/* Must the compiler be told the entry's layouts? Where they are not row-major, they are part of
- * what a bitcast means, and an optimised module is compiled for no others. But a scheduled module
- * that is optimised again has no room for the copies that they may need. */
-static bool keeps_layouts(const struct backend *backend, const struct module *module)
+static bool entry_has_order(const struct module *module)
 {
     bool ordered = has_order(module_result_shape(module));
     for (int i = 0; i < module->entry->parameter_count; i++) {
         ordered |= has_order(module_parameter_shape(module, i));
     }
-    return ordered && (backend->options.run_backend_only || !module->config.is_scheduled);
+    return ordered;
+}
+
+/* Must the compiler be told the entry's layouts? Where they are not row-major, they are part of
+ * what a bitcast means, and an optimised module is compiled for no others. But a scheduled module
+ * that is optimised again has no room for the copies that they may need. */
+static bool keeps_layouts(const struct backend *backend, const struct module *module)
+{
+    const struct pjrt_state *state = backend->state;
+    return !state->setup.any_age && entry_has_order(module) &&
+           (backend->options.run_backend_only || !module->config.is_scheduled);
 }
 
 /* `module` is what is sent: the job's or its copy. */
@@ -275,11 +315,16 @@ static bool write_request(const struct backend *backend, const struct backend_jo
     const struct pjrt_state *state = backend->state;
     struct error err = {0};
     size_t module_size = 0, options_size = 0;
-    bool flat = module_needs_flat_entry(job->module);
-    bool manual =
-        job->partition_count > 1 && !job->partitions && module_is_partitioned(job->module);
-    struct module *copy = flat || manual ? make_copy(job->module, flat, manual, &err) : NULL;
-    const struct module *sent = flat || manual ? copy : job->module;
+    struct changes changes = {
+        .flat_entry = module_needs_flat_entry(job->module),
+        .mark_manual =
+            job->partition_count > 1 && !job->partitions && module_is_partitioned(job->module),
+        .plain_layouts = state->setup.any_age && entry_has_order(job->module),
+        .as_ever = state->setup.any_age,
+    };
+    bool changed = changes_any(&changes);
+    struct module *copy = changed ? make_copy(job->module, &changes, &err) : NULL;
+    const struct module *sent = changed ? copy : job->module;
     if (sent != NULL && backend->options.via_mlir) {
         *module = write_mlir(job->module, &module_size, &err);
     } else if (sent != NULL) {
@@ -458,4 +503,5 @@ SCHEME(cpu, pjrt_setup_cpu)
 SCHEME(cuda, pjrt_setup_cuda)
 SCHEME(tpu, pjrt_setup_tpu)
 SCHEME(pjrt, pjrt_setup_path)
+SCHEME(jaxlib, pjrt_setup_jaxlib)
 #undef SCHEME

@@ -33,6 +33,10 @@ void module_mark_manual(struct module *module);
 /* Is the module the partitioner's output (or needs it none)? Its parameters may have kept their
  * shardings, but it knows partitions without being marked as manual, or has no shardings at all. */
 bool module_is_partitioned(const struct module *module);
+/* Releases ignore the fields of a module that are younger than they are: what means something is
+ * said here as it always was. Replica groups become lists. False when they contradict each other.
+ */
+bool module_say_as_ever(struct module *module, struct error *err);
 /* Writes arguments into a request: counts, then each leaf, in the layout of its parameter if
  * `keep_layouts`. The literals are borrowed until the
  * request is sent. False with words when a leaf cannot be passed. */

@@ -11,7 +11,7 @@
 #include "hlo/base/error.h"
 #include "hlo/base/file.h"
 
-static void add_option(struct pjrt_setup *setup, const char *name, const char *value)
+void pjrt_setup_add_option(struct pjrt_setup *setup, const char *name, const char *value)
 {
     size_t count = (size_t)setup->option_count + 1;
     setup->options = memory_realloc(setup->options, count * sizeof *setup->options);
@@ -26,7 +26,7 @@ static void add_parameters(const struct backend *backend, const char *except,
     for (int i = 0; i < backend->parameter_count; i++) {
         const struct backend_parameter *parameter = &backend->parameters[i];
         if (except == NULL || strcmp(parameter->name, except) != 0) {
-            add_option(setup, parameter->name, parameter->value);
+            pjrt_setup_add_option(setup, parameter->name, parameter->value);
         }
     }
 }
@@ -43,6 +43,7 @@ void pjrt_setup_finish(struct pjrt_setup *setup)
     free(setup->target);
     free(setup->process_flags);
     free(setup->own_environment);
+    free(setup->interpreter);
     *setup = (struct pjrt_setup){0};
 }
 
@@ -50,12 +51,21 @@ void pjrt_setup_finish(struct pjrt_setup *setup)
 static bool find_plugin(const struct backend *backend, const char *how, struct pjrt_setup *setup,
                         struct error *err)
 {
-    const struct plugin_row *row = plugin_find(backend->scheme);
-    if (*backend->path != '\0') {
-        return error_set(err, ERROR_INVALID_ARGUMENT, "%s: takes no path; pjrt:PATH does",
-                         backend->scheme);
+    const struct plugin_row *row = *backend->path == '\0'
+                                       ? plugin_find(backend->scheme)
+                                       : plugin_find_release(backend->scheme, backend->path);
+    if (row == NULL) {
+        return error_set(err, ERROR_INVALID_ARGUMENT,
+                         "%s: knows no release '%s' (`referee fetch --list` lists them), and takes "
+                         "no path; pjrt:PATH does",
+                         backend->scheme, backend->path);
     }
     setup->plugin = plugin_library(row);
+    if (setup->plugin == NULL && row->date != NULL) {
+        return error_set(err, ERROR_NOT_FOUND,
+                         "%s %s is not there; fetch it with: referee fetch %s", row->title,
+                         row->version, row->name);
+    }
     if (setup->plugin == NULL) {
         return error_set(err, ERROR_NOT_FOUND, "the plugin of %s is not there; fetch it with: %s",
                          row->title, how);
@@ -166,7 +176,7 @@ bool pjrt_setup_cuda(struct backend *backend, struct pjrt_setup *setup, struct e
     }
     if (good && target != NULL) {
         set_topology(setup, "", target);
-        add_option(setup, "target_config", description);
+        pjrt_setup_add_option(setup, "target_config", description);
         if (backend_parameter(backend, "topology") == NULL) {
             setup->grows = "topology"; /* slices x processes of each x GPUs of each */
             setup->grows_prefix = "1x1x";
@@ -174,7 +184,7 @@ bool pjrt_setup_cuda(struct backend *backend, struct pjrt_setup *setup, struct e
         }
     } else if (good) {
         if (backend_parameter(backend, "preallocate") == NULL) {
-            add_option(setup, "preallocate", "false");
+            pjrt_setup_add_option(setup, "preallocate", "false");
         }
         if (!exists(devices)) {
             setup->missing = "no GPU here; to referee its compiler without one: "

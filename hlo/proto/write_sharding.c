@@ -216,6 +216,10 @@ void write_groups(struct arena *arena, const struct groups *groups,
     switch (groups->form) {
     case GROUPS_LIST:
         proto->collective_device_list = write_list(arena, groups->list);
+        if (groups->for_old_readers) {
+            proto->n_replica_groups = proto->collective_device_list->n_replica_groups;
+            proto->replica_groups = proto->collective_device_list->replica_groups;
+        }
         return;
     case GROUPS_IOTA: {
         Referee__IotaReplicaGroupListProto *iota =

@@ -37,6 +37,10 @@ for line in open(given["--requirement"]):
             wheel.writestr("libtpu/libtpu.so", "no library")
         if pinned.startswith("jax-cuda13-pjrt"):
             wheel.writestr("jax_plugins/xla_cuda13/xla_cuda_plugin.so", "no library")
+        if pinned.startswith("xla-cpu-pjrt"):
+            wheel.writestr("xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so", "no library")
+        if pinned.startswith("jaxlib"):
+            wheel.writestr("jaxlib/version.py", "")
         if pinned.startswith("nvidia-cuda-nvcc"):
             wheel.writestr("nvidia/cu13/bin/ptxas", "#!/bin/sh\n")
 PY
@@ -75,5 +79,22 @@ check 'tools can be run' 0 '' "$plugins/cuda-0.12.0.1/nvidia/cu13/bin/ptxas"
 check 'nothing else is there' 0 '^cuda-0.12.0.1 tpu-0.0.52 $' sh -c "ls -A '$plugins' | tr '\n' ' '"
 check 'show knows' 0 "tpu +$plugins/tpu-0.0.52/libtpu/libtpu.so" "$referee" show backends
 check 'show knows targets' 0 'cuda +h100 +NVIDIA H100' "$referee" show backends
+
+check 'releases are listed' 0 '^jaxlib:0.4.13 +2023-06-22 +95 MB +not there' "$referee" fetch --list
+check 'the oldest first' 0 '^jaxlib:0.4.13 .*cpu:0.11.2 $' \
+    sh -c "'$referee' fetch --list | tail -n +4 | awk '{ print \$1 }' | tr '\n' ' '"
+check 'a wrong release' 2 'releases of --list' "$referee" fetch jaxlib:0.1
+check 'a release is announced' 2 'jaxlib 0.4.30 of 2024-06-18, 102 MB' "$referee" fetch jaxlib:0.4.30 </dev/null
+check 'with all it needs' 2 'numpy +2.3.5 .*BSD-3-Clause' "$referee" fetch jaxlib:0.4.30 </dev/null
+check 'a release is fetched' 0 "jaxlib 0.4.30 of 2024-06-18 is in $plugins/jaxlib-0.4.30" \
+    "$referee" fetch jaxlib:0.4.30 --yes
+check 'whole' 0 '^3$' sh -c "ls '$plugins/jaxlib-0.4.30' | grep -c dist-info"
+check 'the newest one' 2 'jaxlib 0.10.2 of' "$referee" fetch jaxlib </dev/null
+check 'a build of the plugin' 0 "plugin 0.0.1 of 2025-11-21 is in $plugins/cpu-0.0.1" "$referee" fetch cpu:0.0.1 -y
+check 'the list knows' 0 '^cpu:0.0.1 .* there$' "$referee" fetch --list
+check 'show knows releases' 0 '^ +jaxlib:0.4.30 +2024-06-18 +there' "$referee" show backends
+check 'what to type without a release' 3 'referee fetch jaxlib:0.5.0' "$referee" run --backend jaxlib:0.5.0 m.hlo
+check 'what to type without a build' 3 'referee fetch cpu:2026.6.23' "$referee" run --backend cpu:2026.6.23 m.hlo
+check 'no such release' 3 'fetch --list' "$referee" run --backend jaxlib:1.2.3 m.hlo
 XDG_CACHE_HOME=/proc/none check 'a cache that cannot be written' 3 'NOT_FOUND: /proc/none' "$referee" fetch tpu -y
 finish

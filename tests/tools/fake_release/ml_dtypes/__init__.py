@@ -1,0 +1,1 @@
+"""The fake release has no small types."""
