@@ -15,13 +15,14 @@
 #include "tools/modules.h"
 #include "tools/options.h"
 #include "tools/shrink_script.h"
+#include "tools/versions.h"
 
 struct bisect_command {
     struct failing failing;
     struct string_list backends;
-    const char *output, *json;
+    const char *output, *json, *between;
     int64_t runs;
-    bool quiet;
+    bool quiet, versions, all, yes;
 };
 
 static void show_progress(void *context, const char *what)
@@ -245,6 +246,13 @@ int command_bisect(int argc, char **argv)
          "what it fails on (default cpu:); a second one is held against instead of the golden"},
         {"output", 'o', OPTION_TEXT, &command.output, "FILE",
          "where the smallest part that fails goes (default NAME.part.hlo)"},
+        {"versions", 0, OPTION_FLAG, &command.versions, NULL,
+         "find the release that broke it instead: XLA's CPU compiler since 2023; --backend jaxlib: "
+         "or cpu: takes those alone"},
+        {"between", 0, OPTION_TEXT, &command.between, "FIRST..LAST",
+         "only releases from one to the other, by version or date (0.4.30..0.6.0, 2024-06..)"},
+        {"all", 0, OPTION_FLAG, &command.all, NULL, "judge every release, not as few as will do"},
+        {"yes", 'y', OPTION_FLAG, &command.yes, NULL, "fetch the releases that are needed"},
         {"runs", 0, OPTION_INT, &command.runs, "N",
          "run each part up to N times, for failures that come and go"},
         FAILING_OPTIONS(&command.failing),
@@ -256,7 +264,8 @@ int command_bisect(int argc, char **argv)
     if (!options_parse(&(struct option_table){.options = table}, argc, argv, &paths)) {
         status = EXIT_USAGE;
     } else if (help) {
-        printf("usage: referee bisect MODULE [--backend URI [--backend URI]]\n\n"
+        printf("usage: referee bisect MODULE [--backend URI [--backend URI]]\n"
+               "       referee bisect MODULE --versions [--between FIRST..LAST] [--yes]\n\n"
                "Finds the first instruction on which the backend and the golden (or two backends) "
                "part, also\ninside fusions, calls, branches and loops: accumulated, by cutting the "
                "module there, and\nisolated, by running the instruction alone on the golden's "
@@ -265,9 +274,20 @@ int command_bisect(int argc, char **argv)
         status = EXIT_AS_EXPECTED;
     } else if (paths.count != 1 || command.backends.count > 2) {
         fprintf(stderr, "usage: referee bisect MODULE [--backend URI [--backend URI]]\n");
+    } else if (!command.versions && (command.all || command.yes || command.between != NULL)) {
+        fprintf(stderr, "referee: --between, --all and --yes go with --versions\n");
     } else if (command.runs < 1 || command.runs > 1000) {
         fprintf(stderr, "referee: --runs takes 1 to 1000\n");
-    } else if (failing_set(&command.failing)) {
+    } else if (command.versions && failing_set(&command.failing)) {
+        struct versions_options options = {.failing = &command.failing,
+                                           .schemes = &command.backends,
+                                           .between = command.between,
+                                           .all = command.all,
+                                           .yes = command.yes,
+                                           .quiet = command.quiet,
+                                           .json = command.json};
+        status = versions_search(&options, paths.items[0]);
+    } else if (!command.versions && failing_set(&command.failing)) {
         if (command.backends.count == 0) {
             string_list_add(&command.backends, "cpu:");
         }

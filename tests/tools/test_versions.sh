@@ -66,6 +66,82 @@ check 'its last words' 1 'Check failed: fake != nullptr' "$referee" run twice.hl
 release 0.10.2 new hang
 check 'a hang' 1 '^TIMEOUT' "$referee" run twice.hlo --backend jaxlib: --timeout 1
 
+# The search for the one that broke it: 43 releases, of which these are there.
+releases=(0.4.13 0.4.20 0.4.30 0.5.0 0.5.1 0.6.0 0.7.0 0.8.0 0.10.2)
+# history WORD…: what each of them does, "good" being nothing; - is one that is not there.
+history() {
+    rm -rf "$plugins"
+    local i=0 word
+    for word in "$@"; do
+        [[ $word == - ]] || release "${releases[i]}" new "${word/good/}"
+        i=$((i + 1))
+    done
+}
+bisect=("$referee" bisect twice.hlo --versions)
+
+history good good good good wrong wrong wrong wrong wrong
+check 'it broke' 1 '^broke: jaxlib:0.5.1 \(2025-02-24\) is the first that fails, jaxlib:0.5.0 \(2025-01-17\) the last that passes' \
+    "${bisect[@]}"
+check 'verdicts' 1 'jaxlib:0.5.1 +2025-02-24  MISMATCH values' "${bisect[@]}"
+check 'few runs' 1 '^[56] of 43 releases judged' "${bisect[@]}"
+check 'all runs' 1 '^9 of 43 releases judged' "${bisect[@]}" --all
+check 'the command' 1 'see it: referee run twice.hlo --backend jaxlib:0.5.0 --backend jaxlib:0.5.1' "${bisect[@]}"
+check 'as JSON' 1 '"first": "jaxlib:0.5.1"' "${bisect[@]}" --json - -q
+check 'a range' 1 '^nothing changed: of 4 releases judged, 0 pass and 4 fail' "${bisect[@]}" --between 0.6.0..0.10.2
+check 'a range of dates' 0 '^nothing changed: of 3 releases judged, 3 pass' "${bisect[@]}" --between 2023-10..2025-01
+check 'no such range' 2 'no such releases in this order' "${bisect[@]}" --between 0.6.0..0.5.0
+check 'one kind' 3 'none of the 3 releases is here.*fetch cpu:0.0.1 cpu:0.11.2' "${bisect[@]}" --backend cpu:
+check 'no kind' 2 'none of the backends has releases' "${bisect[@]}" --backend tpu:
+check 'without it' 2 'go with --versions' "$referee" bisect twice.hlo --all
+
+history wrong wrong nan good good good good good good
+check 'it was fixed' 1 '^fixed: jaxlib:0.5.0 .* first that passes, jaxlib:0.4.30 .* last that fails' "${bisect[@]}"
+history good good convert convert convert wrong wrong wrong wrong
+check 'those that cannot tell' 1 '^broke: jaxlib:0.6.0 .* jaxlib:0.4.20' "${bisect[@]}"
+check 'are named' 1 'cannot tell: jaxlib:0.4.30 jaxlib:0.5.0 jaxlib:0.5.1' "${bisect[@]}"
+history convert refuse good good good crash crash wrong wrong
+check 'what fails otherwise is skipped' 1 '^broke: jaxlib:0.8.0 .* jaxlib:0.5.1' "${bisect[@]}"
+history good good - - wrong wrong wrong wrong wrong
+check 'what is not there' 1 'referee fetch.* jaxlib:0.4.30 .*jaxlib:0.5.0' "${bisect[@]}"
+history good good wrong wrong good good wrong good good
+check 'it went to and fro' 1 '^it changed 4 times' "${bisect[@]}"
+check 'in this order' 1 '^fixed: jaxlib:0.8.0 .* jaxlib:0.7.0' "${bisect[@]}"
+history crash crash crash good good good good good good
+check 'a crash that was fixed' 1 '^fixed: jaxlib:0.5.0' "${bisect[@]}"
+history good good good good good good good good good
+check 'nothing ever failed' 0 '^nothing changed: of 9 releases judged, 9 pass and 0 fail' "${bisect[@]}"
+history
+check 'nothing is there' 3 'none of the 43 releases is here; --yes' "${bisect[@]}"
+
+# What is missing is fetched on request alone: pip is a module of ours that makes wheels of the fake.
+history good - - - - - - - wrong
+mkdir modules
+cat >modules/pip.py <<'PY'
+import os, sys, zipfile
+words = sys.argv[1:]
+if words == ["--version"]:
+    sys.exit(0)
+given = dict(zip(words, words[1:]))
+os.mkdir(given["--dest"])
+for line in open(given["--requirement"]):
+    name, version = line.split()[0].split("==")
+    if name == "jaxlib":
+        print("fetched", version)
+        with zipfile.ZipFile(os.path.join(given["--dest"], name + ".whl"), "w") as wheel:
+            for place, _, names in os.walk(os.environ["FAKE"]):
+                for each in names:
+                    path = os.path.join(place, each)
+                    wheel.write(path, os.path.relpath(path, os.environ["FAKE"]))
+            old = [int(part) for part in version.split(".")] < [0, 7, 1]
+            wheel.writestr("jaxlib/behaviour", "new" if old else "new wrong")
+PY
+export FAKE=$fake PYTHONPATH=$folder/modules
+check 'nothing is fetched unasked' 1 '^broke: jaxlib:0.10.2 .* jaxlib:0.4.13' "${bisect[@]}"
+check 'and told' 1 'not here; --yes fetches what is needed' "${bisect[@]}"
+check 'it is fetched' 1 '^broke: jaxlib:0.7.1 .* jaxlib:0.7.0' "${bisect[@]}" --yes --backend jaxlib:
+check 'as few as will do' 0 '^[678]$' sh -c "ls '$plugins' | wc -l"
+unset PYTHONPATH
+
 # Real ones, where there are any: the oldest and the newest.
 unset REFEREE_PYTHON
 export XDG_CACHE_HOME=$fetched
