@@ -2,28 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "hlo/base/arena.h"
 #include "tools/commands.h"
 #include "tools/modules.h"
 #include "tools/run_job.h"
-
-/* XLA's platform names, and what they are here. A URI is taken as it is. */
-static const struct {
-    const char *platform, *uri;
-} platforms[] = {
-    {"interpreter", "interp:"}, {"default", "interp:"}, {"host", "cpu:"}, {"cpu", "cpu:"}};
-
-static const char *platform_uri(const char *platform)
-{
-    for (size_t i = 0; i < sizeof platforms / sizeof *platforms; i++) {
-        if (strcasecmp(platforms[i].platform, platform) == 0) {
-            return platforms[i].uri;
-        }
-    }
-    return strchr(platform, ':') != NULL ? platform : NULL;
-}
+#include "tools/xla_platforms.h"
 
 struct xla_flags {
     struct backend_flag *flags;
@@ -72,7 +56,7 @@ int command_run_hlo_module(int argc, char **argv)
     o.differential.rel_error_bound = 1e-3;
     const struct option table[] = {
         {"platform", 0, OPTION_TEXT, &platform, "NAME",
-         "backend under test: cpu, host, interpreter, or a URI (pjrt:PATH …)"},
+         "backend under test: cpu, cuda, tpu, interpreter, or a URI (pjrt:PATH …)"},
         {"reference_platform", 0, OPTION_TEXT, &reference, "NAME",
          "what it is held against (default: the golden interpreter)"},
         {"print_literals", 0, OPTION_FLAG, &o.print_literals, NULL, "print arguments and results"},

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "compare/bisect.h"
-#include "compare/shrink.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/clock.h"
 #include "hlo/base/error.h"
@@ -16,23 +15,7 @@
 #include "tools/failing.h"
 #include "tools/modules.h"
 #include "tools/options.h"
-#include "tools/progress.h"
-#include "tools/shrink_script.h"
-
-struct shrink_command {
-    struct failing failing;
-    const char *backend, *script, *output;
-    int64_t jobs, runs, failures;
-    double seconds;
-    bool resume, quiet;
-    /* of the work */
-    struct specimen specimen;
-    struct shrink_backend_test test;
-    struct script_test script_test;
-    char *note, *output_path;
-    struct progress progress;
-    double start, candidate_timeout;
-};
+#include "tools/shrink_command.h"
 
 static volatile sig_atomic_t interrupted;
 
@@ -67,15 +50,15 @@ static bool open_backends(struct shrink_command *command, double timeout, struct
 {
     struct shrink_backend_test *test = &command->test;
     size_t count = (size_t)command->jobs;
-    struct backend_options reference = {.timeout = timeout};
+    struct backend_options options = {.timeout = timeout};
+    const char *uri = command->reference != NULL ? command->reference : "interp:?cache=1024";
     close_backends(command);
     test->backends = memory_zalloc(count * sizeof(struct backend *));
     test->references = memory_zalloc(count * sizeof(struct backend *));
     bool ok = true;
     for (size_t i = 0; ok && i < count; i++) {
         test->backends[i] = failing_open(&command->failing, command->backend, timeout, err);
-        test->references[i] =
-            test->backends[i] != NULL ? backend_open("interp:?cache=1024", &reference, err) : NULL;
+        test->references[i] = test->backends[i] != NULL ? backend_open(uri, &options, err) : NULL;
         ok = test->references[i] != NULL;
     }
     return ok;
@@ -344,17 +327,33 @@ static char *default_output(const char *path)
     return output;
 }
 
-static int run_command(struct shrink_command *command, const char *path)
+/* In the folder that is asked for, after the name of the module. */
+static void set_output_in_folder(struct shrink_command *command)
+{
+    struct text text;
+    text_init(&text);
+    text_printf(&text, "%s/%s_trimmed.hlo", command->folder, command->specimen.module->name);
+    free(command->output_path);
+    command->output_path = text_take(&text);
+    text_finish(&text);
+}
+
+int shrink_command_run(struct shrink_command *command, const char *path)
 {
     struct error err = {0};
     int status = EXIT_INFRASTRUCTURE;
+    command->test.differential = command->failing.differential;
     command->output_path =
         command->output != NULL ? memory_strdup(command->output) : default_output(path);
     if (command->resume && access(command->output_path, R_OK) == 0) {
         path = command->output_path;
     }
     set_memory_limit(0, MEMORY_BESIDE_BACKENDS);
-    if (!failing_load(&command->failing, path, &command->specimen, &err)) {
+    bool loaded = failing_load(&command->failing, path, &command->specimen, &err);
+    if (loaded && command->folder != NULL) {
+        set_output_in_folder(command);
+    }
+    if (!loaded) {
         print_error(&err);
         status = EXIT_USAGE;
     } else if (command->script != NULL) {
@@ -381,7 +380,6 @@ static int run_command(struct shrink_command *command, const char *path)
     failure_signature_finish(&command->test.signature);
     specimen_finish(&command->specimen);
     free(command->note);
-    free(command->output_path);
     return status;
 }
 
@@ -430,8 +428,8 @@ int command_shrink(int argc, char **argv)
         fprintf(stderr,
                 "referee: --jobs takes 1 to 64, --runs 1 to 1000, --failures 1 to --runs\n");
     } else if (failing_set(&command.failing)) {
-        command.test.differential = command.failing.differential;
-        status = run_command(&command, paths.items[0]);
+        status = shrink_command_run(&command, paths.items[0]);
+        free(command.output_path);
     }
     string_list_finish(&paths);
     failing_finish(&command.failing);

@@ -24,6 +24,8 @@ struct command {
 
 /* XLA's run_hlo_module: same flags, same meaning of the exit status (0 or 255). */
 command_function command_run_hlo_module;
+/* XLA's hlo_bisect: same flags; 0 when the module was trimmed, else 1. */
+command_function command_hlo_bisect;
 
 extern const struct command commands[];
 extern const int command_count;

@@ -12,6 +12,15 @@ const struct command commands[] = {
 };
 const int command_count = sizeof commands / sizeof *commands;
 
+/* Tools of XLA, as which the program answers when it is called so. */
+static const struct {
+    const char *name;
+    command_function *run;
+} other_names[] = {
+    {"run_hlo_module", command_run_hlo_module},
+    {"hlo_bisect", command_hlo_bisect},
+};
+
 static void print_help(FILE *out)
 {
     fprintf(out, "referee: a golden interpreter for XLA's HLO, and a referee for its backends\n\n"
@@ -28,8 +37,11 @@ int main(int argc, char **argv)
     backend_worker_main_if_asked(argc, argv);
     load_options.evaluate = evaluate_for_shapes;
     const char *slash = strrchr(argv[0], '/');
-    if (strcmp(slash != NULL ? slash + 1 : argv[0], "run_hlo_module") == 0) {
-        return command_run_hlo_module(argc, argv);
+    const char *name = slash != NULL ? slash + 1 : argv[0];
+    for (size_t i = 0; i < sizeof other_names / sizeof *other_names; i++) {
+        if (strcmp(name, other_names[i].name) == 0) {
+            return other_names[i].run(argc, argv);
+        }
     }
     if (argc < 2) {
         print_help(stderr);
