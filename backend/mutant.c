@@ -1,17 +1,22 @@
 /* mutant:[CLASS][?instruction=NAME&opcode=NAME&type=NAME&seed=N&of=URI&fails=K&runs=N]: another
- * backend (the golden by default) with a fault planted in each module it is given, of the kinds
- * that compilers make (hlo/mutate): for measuring what finds faults, and how well.
+ * backend (the golden by default) with a planted fault, of the kinds that compilers make: for
+ * measuring what finds faults, and how well.
  *
- * The fault is of the class (none: any), in the instruction of that name, in whatever computation
- * it is (none: one drawn by the seed); modules without such an instruction run as they are, so that
- * a part of a module has the fault if it has the instruction. With an opcode it is in every
- * instruction of that opcode instead, as a compiler's fault is: `type` are those whose result has
- * that element type. With fails and runs it shows in K of N runs. Two classes are of this backend
- * alone: `crash` and `hang` end a run that comes to the instruction. */
+ * A fault in each module it is given (hlo/mutate) is of the class (none: any), in the instruction
+ * of that name, in whatever computation it is (none: one drawn by the seed); modules without such
+ * an instruction run as they are, so that a part of a module has the fault if it has the
+ * instruction. With an opcode it is in every instruction of that opcode instead, as a compiler's
+ * fault is: `type` are those whose result has that element type. A fault in what each run gives
+ * (output_faults.def) is of the class, at a place drawn by the seed. With fails and runs it shows
+ * in K of N runs. Two classes are of this backend alone: `crash` and `hang` end a run that comes to
+ * the instruction. */
+#include "backend/mutant.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/backend_impl.h"
+#include "backend/output_faults.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
 #include "hlo/literal.h"
@@ -23,7 +28,9 @@ enum special { SPECIAL_NONE, SPECIAL_CRASH, SPECIAL_HANG };
 
 struct mutant_state {
     struct backend *inner;
-    const struct mutation *mutation; /* NULL: any */
+    bool borrows_inner;
+    const struct mutation *mutation;   /* NULL: any */
+    const struct output_fault *output; /* instead of a fault in the module */
     enum special special;
     const char *instruction; /* NULL: drawn */
     bool every;              /* of this opcode, and of this type if that is not INVALID */
@@ -31,6 +38,7 @@ struct mutant_state {
     enum type type;
     uint64_t seed;
     int fails, runs, run;
+    struct text planted; /* what the last run had */
 };
 
 static bool read_number(const struct backend *backend, const char *name, uint64_t least,
@@ -67,28 +75,30 @@ static bool check_names(const struct backend *backend, struct error *err)
     return true;
 }
 
-static bool find_class(const struct backend *backend, struct mutant_state *state, struct error *err)
+static bool find_class(const char *name, struct mutant_state *state, struct error *err)
 {
-    if (*backend->path == '\0') {
+    if (*name == '\0') {
         return true;
     }
-    state->special = strcmp(backend->path, "crash") == 0  ? SPECIAL_CRASH
-                     : strcmp(backend->path, "hang") == 0 ? SPECIAL_HANG
-                                                          : SPECIAL_NONE;
-    state->mutation = state->special == SPECIAL_NONE ? mutation_find(backend->path) : NULL;
-    if (state->special == SPECIAL_NONE && state->mutation == NULL) {
-        struct text names;
-        text_init(&names);
-        for (int i = 0; i < mutation_count; i++) {
-            text_printf(&names, " %s", mutations[i].name);
-        }
-        error_set(err, ERROR_INVALID_ARGUMENT,
-                  "there is no class of faults '%s'; there are crash hang%s", backend->path,
-                  names.data);
-        text_finish(&names);
-        return false;
+    state->special = strcmp(name, "crash") == 0  ? SPECIAL_CRASH
+                     : strcmp(name, "hang") == 0 ? SPECIAL_HANG
+                                                 : SPECIAL_NONE;
+    state->mutation = mutation_find(name);
+    state->output = output_fault_find(name);
+    if (state->special != SPECIAL_NONE || state->mutation != NULL || state->output != NULL) {
+        return state->output == NULL || state->instruction == NULL ||
+               error_set(err, ERROR_INVALID_ARGUMENT,
+                         "%s is a fault of outputs, and in no instruction", name);
     }
-    return true;
+    struct text names;
+    text_init(&names);
+    for (int i = 0; i < mutant_class_count(); i++) {
+        text_printf(&names, " %s", mutant_class(i).name);
+    }
+    error_set(err, ERROR_INVALID_ARGUMENT,
+              "there is no class of faults '%s'; there are crash hang%s", name, names.data);
+    text_finish(&names);
+    return false;
 }
 
 /* Which instructions have the fault, where it is not one by its name. */
@@ -123,7 +133,7 @@ static bool mutant_open(struct backend *backend, struct error *err)
     uint64_t fails = 1, runs = 1;
     const char *inner = backend_parameter(backend, "of");
     state.instruction = backend_parameter(backend, "instruction");
-    if (!check_names(backend, err) || !find_class(backend, &state, err) ||
+    if (!check_names(backend, err) || !find_class(backend->path, &state, err) ||
         !find_kind(backend, &state, err) || !read_number(backend, "seed", 0, &state.seed, err) ||
         !read_number(backend, "fails", 0, &fails, err) ||
         !read_number(backend, "runs", 1, &runs, err)) {
@@ -136,6 +146,7 @@ static bool mutant_open(struct backend *backend, struct error *err)
     if (state.inner == NULL) {
         return false;
     }
+    text_init(&state.planted);
     backend->state = memory_alloc(sizeof state);
     memcpy(backend->state, &state, sizeof state);
     return true;
@@ -221,34 +232,44 @@ static struct module *make_every(const struct mutant_state *state, const struct 
 }
 
 /* A copy with the fault; NULL: the module has no place for it. */
-static struct module *make_mutant(const struct mutant_state *state, const struct module *module)
+static struct module *make_mutant(struct mutant_state *state, const struct module *module)
 {
     struct error ignored = {0};
     struct mutant mutant;
+    struct text *what = &state->planted;
     if (state->every) {
-        return make_every(state, module);
+        struct module *wrong = make_every(state, module);
+        if (wrong != NULL) {
+            text_printf(what, "every %s", opcode_text(state->opcode));
+        }
+        return wrong;
     }
     if (state->instruction == NULL) {
-        return mutate_module(module, state->mutation, state->seed, &mutant, &ignored);
+        struct module *drawn =
+            mutate_module(module, state->mutation, state->seed, &mutant, &ignored);
+        if (drawn != NULL) {
+            text_printf(what, "%s in %s: %s", mutant.instruction, mutant.computation, mutant.what);
+        }
+        return drawn;
     }
     if (find_instruction((struct module *)(uintptr_t)module, state->instruction) == NULL) {
         return NULL;
     }
     struct module *copy = text_copy_module(module, &ignored);
     struct instruction *place = copy != NULL ? find_instruction(copy, state->instruction) : NULL;
-    struct text what;
-    text_init(&what);
     bool planted = false;
     for (int i = 0; place != NULL && !planted && i < mutation_count; i++) {
         const struct mutation *mutation = state->mutation != NULL ? state->mutation : &mutations[i];
-        planted = mutate_instruction(place, mutation, state->seed, &what, &ignored);
+        text_clear(what);
+        text_printf(what, "%s: ", state->instruction);
+        planted = mutate_instruction(place, mutation, state->seed, what, &ignored);
         ignored = (struct error){0};
         if (state->mutation != NULL) {
             break;
         }
     }
-    text_finish(&what);
     if (!planted) {
+        text_clear(what);
         module_destroy(copy);
         return NULL;
     }
@@ -267,24 +288,85 @@ static bool meets_instruction(const struct mutant_state *state, const struct mod
            find_instruction((struct module *)(uintptr_t)module, state->instruction) != NULL;
 }
 
+static void run_inner(const struct mutant_state *state, const struct backend_job *job,
+                      const struct module *module, struct literal *const *arguments,
+                      struct run_result *result)
+{
+    backend_run_grid(state->inner, module, arguments, job->argument_count, job->set_count,
+                     job->replica_count, job->partition_count, job->iterations, result);
+}
+
+/* --- an earlier run: the same arguments from their other ends, so all stay in their ranges --- */
+
+static void reverse(struct literal *literal)
+{
+    if (shape_is_tuple(literal->shape)) {
+        for (int i = 0; i < literal->shape->count; i++) {
+            reverse(literal->elements[i]);
+        }
+    } else if (shape_is_array(literal->shape)) {
+        size_t size = (size_t)type_bytes(literal->shape->type);
+        char *data = literal_data(literal), element[16];
+        int64_t count = literal_elements(literal);
+        for (int64_t i = 0; i < count / 2; i++) {
+            char *a = data + (size_t)i * size, *b = data + (size_t)(count - 1 - i) * size;
+            memcpy(element, a, size);
+            memcpy(a, b, size);
+            memcpy(b, element, size);
+        }
+    }
+}
+
+static bool run_earlier(const struct mutant_state *state, const struct backend_job *job,
+                        struct run_result *earlier)
+{
+    struct error ignored = {0};
+    int count = job->set_count * job->argument_count, made = 0;
+    struct literal **arguments = memory_zalloc(((size_t)count + 1) * sizeof *arguments);
+    while (made < count && (arguments[made] = literal_own_take(literal_retain(job->arguments[made]),
+                                                               &ignored)) != NULL) {
+        reverse(arguments[made++]);
+    }
+    *earlier = (struct run_result){.outcome = OUTCOME_OOM};
+    if (made == count) {
+        run_inner(state, job, job->module, arguments, earlier);
+    }
+    for (int i = 0; i < made; i++) {
+        literal_release(arguments[i]);
+    }
+    free(arguments);
+    return earlier->outcome == OUTCOME_PASS;
+}
+
+static void spoil_outputs(struct mutant_state *state, const struct backend_job *job,
+                          struct run_result *result)
+{
+    struct run_result earlier = {0};
+    if (!state->output->earlier || run_earlier(state, job, &earlier)) {
+        output_fault_plant(state->output, state->seed, result->outputs, earlier.outputs,
+                           job->device_count, &state->planted);
+    }
+    run_result_finish(&earlier);
+}
+
 static void mutant_run(struct backend *backend, const struct backend_job *job,
                        struct run_result *result, struct text *message)
 {
     struct mutant_state *state = backend->state;
     bool shows = state->run++ % state->runs < state->fails;
+    text_clear(&state->planted);
     if (shows && state->special != SPECIAL_NONE && meets_instruction(state, job->module)) {
         result->outcome = state->special == SPECIAL_CRASH ? OUTCOME_CRASH : OUTCOME_TIMEOUT;
+        text_append(&state->planted, "the run does not end well");
         text_append(message, state->special == SPECIAL_CRASH
                                  ? "signal 11 (Segmentation fault), planted"
                                  : "no end, planted");
         return;
     }
-    struct module *mutant =
-        shows && state->special == SPECIAL_NONE ? make_mutant(state, job->module) : NULL;
+    bool in_module = state->special == SPECIAL_NONE && state->output == NULL;
+    struct module *mutant = shows && in_module ? make_mutant(state, job->module) : NULL;
     struct run_result inner;
-    backend_run_grid(state->inner, mutant != NULL ? mutant : job->module, job->arguments,
-                     job->argument_count, job->set_count, job->replica_count, job->partition_count,
-                     job->iterations, &inner);
+    run_inner(state, job, mutant != NULL ? mutant : job->module, job->arguments, &inner);
     result->outcome = inner.outcome;
     result->compile_seconds = inner.compile_seconds;
     result->run_seconds = inner.run_seconds;
@@ -294,6 +376,9 @@ static void mutant_run(struct backend *backend, const struct backend_job *job,
     }
     run_result_finish(&inner);
     module_destroy(mutant);
+    if (shows && state->output != NULL && result->outcome == OUTCOME_PASS) {
+        spoil_outputs(state, job, result);
+    }
 }
 
 static bool mutant_describe(struct backend *backend, struct text *json, struct error *err)
@@ -305,9 +390,79 @@ static bool mutant_describe(struct backend *backend, struct text *json, struct e
 static void mutant_close(struct backend *backend)
 {
     struct mutant_state *state = backend->state;
-    backend_close(state->inner);
+    if (!state->borrows_inner) {
+        backend_close(state->inner);
+    }
+    text_finish(&state->planted);
     free(state);
 }
 
 const struct backend_impl backend_mutant = {
     .open = mutant_open, .run = mutant_run, .describe = mutant_describe, .close = mutant_close};
+
+/* --- the public face (mutant.h) --- */
+
+int mutant_class_count(void)
+{
+    return mutation_count + output_fault_count;
+}
+
+struct mutant_class mutant_class(int index)
+{
+    if (index < mutation_count) {
+        return (struct mutant_class){mutations[index].name, mutations[index].summary, false};
+    }
+    const struct output_fault *fault = &output_faults[index - mutation_count];
+    return (struct mutant_class){fault->name, fault->summary, true};
+}
+
+bool mutant_class_applies(int index, const struct module *module, int device_count)
+{
+    if (index >= mutation_count) {
+        return output_fault_applies(&output_faults[index - mutation_count],
+                                    module_result_shape(module), device_count);
+    }
+    struct mutation_places places;
+    mutation_places(module, &mutations[index], &places);
+    int count = places.count;
+    mutation_places_finish(&places);
+    return count > 0;
+}
+
+char *mutant_uri(const char *name, uint64_t seed, const char *of)
+{
+    struct text uri;
+    text_init(&uri);
+    text_printf(&uri, "mutant:%s?seed=%llu&of=", name, (unsigned long long)seed);
+    for (const char *c = of; *c != '\0'; c++) {
+        text_printf(&uri, strchr("%&", *c) != NULL ? "%%%02x" : "%c", (unsigned char)*c);
+    }
+    char *taken = text_take(&uri);
+    text_finish(&uri);
+    return taken;
+}
+
+struct backend *backend_mutant_of(struct backend *inner, const char *name, uint64_t seed,
+                                  struct error *err)
+{
+    struct mutant_state state = {
+        .inner = inner, .borrows_inner = true, .seed = seed, .fails = 1, .runs = 1};
+    if (!find_class(name, &state, err)) {
+        return NULL;
+    }
+    text_init(&state.planted);
+    struct backend *backend = memory_zalloc(sizeof *backend);
+    backend->impl = &backend_mutant;
+    backend->scheme = "mutant";
+    backend->uri = mutant_uri(name, seed, inner->uri);
+    backend->path = memory_strdup(name);
+    backend->state = memory_alloc(sizeof state);
+    memcpy(backend->state, &state, sizeof state);
+    return backend;
+}
+
+const char *mutant_planted(const struct backend *mutant)
+{
+    const struct mutant_state *state = mutant->state;
+    return state->planted.data;
+}

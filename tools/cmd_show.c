@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backend/mutant.h"
 #include "backend/plugins.h"
 #include "compare/passes.h"
 #include "compare/profile.h"
@@ -227,6 +228,16 @@ static int show_file(const char *path)
     return status;
 }
 
+/* All classes of faults that 'mutant:' backends can have. */
+static void show_fault_classes(void)
+{
+    for (int i = 0; i < mutant_class_count(); i++) {
+        struct mutant_class class = mutant_class(i);
+        printf("%-20s %-7s %s\n", class.name, class.in_outputs ? "output" : "module",
+               class.summary);
+    }
+}
+
 /* Where faults can be planted: class, computation, instruction, opcode; a line each. */
 static int show_faults(const char *path)
 {
@@ -279,27 +290,32 @@ int command_show(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (help || words.count == 0) {
-        fprintf(help ? stdout : stderr,
-                "usage: referee show "
-                "ops|mlir|types|backends|tolerances|passes|coverage|custom-calls|MODULE|LITERAL\n"
-                "       referee show faults MODULE…\n\n"
-                "  ops         all opcodes: operands, shape rule, golden evaluator, attributes\n"
-                "  mlir        all ops of MLIR that are known: short form, what makes HLO of them\n"
-                "  types       all primitive types with their ranges\n"
-                "  backends    the backend schemes, the fetched plugin, the profiles\n"
-                "  tolerances  how results are compared, and the bounds by operation and type\n"
-                "  passes      which compiler passes may change bits, how far, and why\n"
-                "  coverage    every opcode and type tried on the golden, in Markdown "
-                "(docs/coverage.md);\n"
-                "              --modules FOLDER keeps the modules\n"
-                "  custom-calls  the targets that are known or refused by name, in Markdown\n"
-                "  faults      where 'mutant:' backends can have a fault: class, computation, "
-                "instruction, opcode\n"
-                "  FILE        a module (short form, with counts) or a literal\n");
+        fprintf(
+            help ? stdout : stderr,
+            "usage: referee show "
+            "ops|mlir|types|backends|tolerances|passes|coverage|custom-calls|MODULE|LITERAL\n"
+            "       referee show faults [MODULE…]\n\n"
+            "  ops         all opcodes: operands, shape rule, golden evaluator, attributes\n"
+            "  mlir        all ops of MLIR that are known: short form, what makes HLO of them\n"
+            "  types       all primitive types with their ranges\n"
+            "  backends    the backend schemes, the fetched plugin, the profiles\n"
+            "  tolerances  how results are compared, and the bounds by operation and type\n"
+            "  passes      which compiler passes may change bits, how far, and why\n"
+            "  coverage    every opcode and type tried on the golden, in Markdown "
+            "(docs/coverage.md);\n"
+            "              --modules FOLDER keeps the modules\n"
+            "  custom-calls  the targets that are known or refused by name, in Markdown\n"
+            "  faults      the classes of faults that 'mutant:' backends can have; for modules, "
+            "where:\n"
+            "              class, computation, instruction, opcode\n"
+            "  FILE        a module (short form, with counts) or a literal\n");
         return help ? EXIT_AS_EXPECTED : EXIT_USAGE;
     }
     int status = EXIT_AS_EXPECTED;
     if (strcmp(words.items[0], "faults") == 0) {
+        if (words.count == 1) {
+            show_fault_classes();
+        }
         for (size_t i = 1; i < words.count; i++) {
             int one = show_faults(words.items[i]);
             status = one > status ? one : status;
