@@ -64,7 +64,8 @@ static void shake(struct literal *value, double units, int mantissa_bits, uint64
         uint64_t signs = 0;
         for (int64_t i = 0; i < strip; i++, signs >>= 1) {
             signs = i % 64 == 0 ? rng_next(&rng) : signs;
-            numbers[i] += (signs & 1 ? amplitude : -amplitude) * numbers[i];
+            double step = (signs & 1 ? amplitude : -amplitude) * numbers[i];
+            numbers[i] += isfinite(step) ? step : 0;
         }
         float_store(part, numbers, data + first * type_bytes(part), strip);
     }

@@ -47,7 +47,8 @@ static void move_strips(void *context, int64_t begin, int64_t end)
         int64_t first = strip * STRIP, count = total - first < STRIP ? total - first : STRIP;
         float_load(part, data + first * type_bytes(part), values, count);
         for (int64_t i = 0; i < count; i++) {
-            values[i] += values[i] * (2 * rng_uniform(&rng) - 1) * moving->amplitude;
+            double step = values[i] * (2 * rng_uniform(&rng) - 1) * moving->amplitude;
+            values[i] += isfinite(step) ? step : 0; /* infinity stays what it is */
         }
         float_store(part, values, data + first * type_bytes(part), count);
     }
@@ -170,7 +171,8 @@ static void allow_a_step(const struct literal *reference, double *bounds)
         const char *data = literal_data(reference);
         float_load(part, data + first * type_bytes(part), values, strip);
         for (int64_t i = 0; i < strip; i++) {
-            bounds[first + i] = fmax(bounds[first + i], fabs(values[i]) * step);
+            bounds[first + i] =
+                fmax(bounds[first + i], isfinite(values[i]) ? fabs(values[i]) * step : 0);
         }
     }
 }

@@ -183,6 +183,10 @@ START_TEST(test_derived)
     bounds = derived(cancelling, "cpu", "{1, 1}", 1);
     ck_assert(isinf(bounds->element_bounds[0]) && isinf(bounds->element_bounds[1]));
     bounds_finish(bounds, 1);
+    /* Infinity is infinity whatever moves. */
+    bounds = derived(exponential, "cpu", "{100, 5}", 1);
+    ck_assert(bounds->element_bounds[0] == 0 && bounds->element_bounds[1] > 0);
+    bounds_finish(bounds, 1);
     /* An integer that comes and goes. */
     bounds = derived(ENTRY("  x = f32[2] parameter(0)\n  e = f32[2] exponential(x)\n"
                            "  c = f32[2] constant({8388608, 0})\n"
