@@ -12,6 +12,9 @@
 
 enum { STRIP = 4096 };
 
+/* An ill-conditioned element so many times its own bound off is wrong all the same. */
+static const double ill_conditioned = 4;
+
 /* One number of an element: an element of a real type, or a part of a complex one. */
 struct pair {
     double reference, actual;
@@ -62,21 +65,41 @@ static double part_of(double error, double allowed)
     return error == 0 ? 0 : allowed > 0 ? error / allowed : INFINITY;
 }
 
-/* The error as a part of what is allowed; beyond 1 it is too large. */
+/* The error as a part of what is allowed without an own bound; beyond 1 it is too large. */
 static double allowed_part(const struct bound *bound, const struct pair *pair, double error,
-                           double ulps, double own)
+                           double ulps)
 {
     if (bound->xla_rule) {
         double abs = part_of(error, bound->abs);
         double rel = part_of(error, bound->rel * fabs(pair->reference));
         return within_xla(bound, error, pair->reference) ? fmin(fmin(abs, rel), 1) : fmin(abs, rel);
     }
-    double part = part_of(error, bound->abs + bound->rel * pair->magnitude);
-    part = fmin(part, fmin(part_of(ulps, bound->ulps), part_of(error, own)));
     double tiny = float_min_normal(pair->type);
-    bool flushed =
-        bound->flush_subnormals && fabs(pair->reference) < tiny && fabs(pair->actual) < tiny;
-    return flushed ? fmin(part, 1) : part;
+    if (bound->flush_subnormals && fabs(pair->reference) < tiny && fabs(pair->actual) < tiny) {
+        return 0;
+    }
+    return fmin(part_of(error, bound->abs + bound->rel * pair->magnitude),
+                part_of(ulps, bound->ulps));
+}
+
+/* The same with an own bound; *undecided where the golden does not know. */
+static double own_part(const struct bound *bound, double error, double part, double own,
+                       bool *undecided)
+{
+    bool unknown = isnan(own) || isinf(own);
+    bool ill = unknown || (bound->undecidable > 0 && own > bound->undecidable);
+    *undecided = ill && part > 1 && (unknown || error <= ill_conditioned * own);
+    if (unknown || (ill && part <= 1)) {
+        return part;
+    }
+    return fmin(part / (bound->near > 0 ? bound->near : 1), part_of(error, own));
+}
+
+/* Is a special number against another one undecided? */
+static bool special_undecided(const struct bound *bound, double reference, double own)
+{
+    return isnan(own) || isinf(own) ||
+           (bound->undecidable > 0 && own > bound->undecidable && own >= fabs(reference));
 }
 
 static int bucket_of(double ulps)
@@ -142,11 +165,11 @@ static void judge(struct leaf_comparison *leaf, const struct bound *bound, const
         leaf->buckets[0]++;
         return;
     }
-    if (isnan(own) || isinf(own)) {
+    bool special = nan_reference || nan_actual || isinf(pair->reference) || isinf(pair->actual);
+    if (special && special_undecided(bound, pair->reference, own)) {
         leaf->undecided++;
         return;
     }
-    bool special = nan_reference || nan_actual || isinf(pair->reference) || isinf(pair->actual);
     if (special) {
         leaf->nan_disagreements += nan_reference || nan_actual;
         leaf->infinity_disagreements += !nan_reference && !nan_actual;
@@ -179,10 +202,18 @@ static void judge(struct leaf_comparison *leaf, const struct bound *bound, const
         }
         return;
     }
+    double allowed = allowed_part(bound, pair, difference.error, difference.ulps);
+    if (bound->element_bounds != NULL) {
+        bool undecided;
+        allowed = own_part(bound, difference.error, allowed, own, &undecided);
+        if (undecided) {
+            leaf->undecided++;
+            return;
+        }
+    }
     leaf->needed_abs = fmax(leaf->needed_abs, difference.error);
     leaf->needed_ulps = fmax(leaf->needed_ulps, difference.ulps);
     leaf->needed_rel = fmax(leaf->needed_rel, relative);
-    double allowed = allowed_part(bound, pair, difference.error, difference.ulps, own);
     leaf->largest_part = fmax(leaf->largest_part, allowed);
     if (allowed > 1) {
         note_mismatch(leaf, &difference);

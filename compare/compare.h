@@ -18,12 +18,20 @@ struct text;
 /* What one leaf may differ by. Zero everywhere = bit-equal but for NaN payloads. */
 struct bound {
     double abs, rel, ulps;
+    /* With element bounds: the part of abs, rel and ulps that suffices alone (0 = all of it); what
+     * differs by more has to be within its own bound, too. */
+    double near;
+    /* With element bounds: an own bound beyond this means that the golden does not know
+     * (ill-conditioned); 0 = none does. Such an element may differ by all of abs, rel and ulps; it
+     * is `undecided` up to four times its own bound (a special number: where the bound is as large
+     * as the element), and a mismatch beyond. */
+    double undecidable;
     bool xla_rule;         /* passes if abs OR rel suffices, computed as XLA does */
     bool zeros_equal;      /* +0 and −0 agree */
     bool flush_subnormals; /* a subnormal and zero agree */
     /* Per element, same leaf shape in f64 (complex: two values an element), or NULL: the spread of
      * the golden under allowed roundings. An infinite or NaN entry: the golden itself does not
-     * know (ill-conditioned); such elements count as `undecided`. */
+     * know; such elements count as `undecided`. */
     const double *element_bounds;
 };
 

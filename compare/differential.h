@@ -1,10 +1,11 @@
 /* The differential run: one module, inputs, the golden or another reference, a backend, a verdict.
  *
  * 1 inputs from the seed (or given) → 2 reference → 3 drawn again, tamer, while outputs are vacuous
- * → 4 backend → 5 compare within the tolerance → 6 on a mismatch of floats, and unless the profile
- * is strict: the golden under each licence of the profile (flush to zero, excess precision,
- * algebra, fast min/max …), then the golden's own spread under allowed roundings; agreement with a
- * licensed evaluation is PASS with a note, a spread as large as the difference INCONCLUSIVE. */
+ * → 4 backend → 5 compare within the tolerance → 6 unless the profile is strict, on a mismatch of
+ * floats and on differences that are not far within the default tolerance: the golden under each
+ * licence of the profile (flush to zero, excess precision, algebra, fast min/max …), and the
+ * golden's own spread under allowed roundings. Agreement with a licensed evaluation is PASS with a
+ * note, a spread as large as the difference INCONCLUSIVE (docs/tolerances.md). */
 #ifndef COMPARE_DIFFERENTIAL_H
 #define COMPARE_DIFFERENTIAL_H
 

@@ -32,6 +32,8 @@ struct latitude {
     const struct profile *profile;
     struct literal *right[RIGHT_MOST]; /* the golden first */
     int right_count;
+    bool computes;    /* the module does more than move data */
+    bool loses_signs; /* of zeros: and it does something that may */
     int leaf_count;
     struct leaf_spread *leaves;
 };
@@ -84,8 +86,11 @@ static void shake_rounding(void *context, const struct instruction *instruction,
     if (type == TYPE_INVALID) {
         return;
     }
-    if (place == NOISE_RESULT && rounding->ulps > 0) {
-        shake(value, rounding->ulps, float_formats[type].mantissa_bits, stream);
+    /* Sums of narrow types may be rounded to them more than once. */
+    double ulps =
+        rounding->terms > 0 && type_bits(type) <= 16 ? fmax(rounding->ulps, 1) : rounding->ulps;
+    if (place == NOISE_RESULT && ulps > 0) {
+        shake(value, ulps, float_formats[type].mantissa_bits, stream);
     }
     if (rounding->terms > 0) {
         int kept = float_formats[profile_sum_type(instruction)].mantissa_bits;
@@ -147,6 +152,21 @@ static void join_parts(struct latitude *latitude)
     }
 }
 
+/* Where anything is computed, a licence may flush subnormals; and where more is than signs and
+ * roundings to integers, change the sign of a zero. */
+static void find_rights(struct latitude *latitude, const struct module *module)
+{
+    for (int c = 0; c < module->count; c++) {
+        for (int i = 0; i < module->computations[c]->count; i++) {
+            const struct instruction *instruction = module->computations[c]->instructions[i];
+            if (profile_rounding_type(instruction) != TYPE_INVALID) {
+                latitude->computes |= !moves_data_only(instruction->opcode);
+                latitude->loses_signs |= !keeps_zero_signs(instruction->opcode);
+            }
+        }
+    }
+}
+
 static void find_licensed(struct latitude *latitude, const struct module *module,
                           struct literal *const *arguments, int argument_count,
                           const struct interp_options *interp)
@@ -198,6 +218,7 @@ struct latitude *latitude_create(const struct module *module, const struct profi
     }
     struct latitude *latitude = memory_zalloc(sizeof *latitude);
     latitude->profile = profile;
+    find_rights(latitude, module);
     latitude->right[latitude->right_count++] = golden;
     latitude->leaf_count = shape_leaves(golden->shape);
     latitude->leaves = memory_zalloc(((size_t)latitude->leaf_count + 1) * sizeof *latitude->leaves);
@@ -243,11 +264,11 @@ static double excess_of(const struct latitude *latitude, const struct leaf_sprea
         return changed == right ? 0 : INFINITY;
     }
     if (distance == 0) {
-        bool signs = latitude->profile->algebra && spread->moves;
+        bool signs = latitude->profile->algebra && latitude->loses_signs;
         return signs || signbit(changed) == signbit(right) ? 0 : INFINITY;
     }
     double tiny = float_min_normal(type);
-    if (latitude->profile->flush_subnormals && spread->moves && fabs(right) < tiny &&
+    if (latitude->profile->flush_subnormals && latitude->computes && fabs(right) < tiny &&
         fabs(changed) < tiny) {
         return 0;
     }

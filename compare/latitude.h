@@ -7,9 +7,10 @@
  * written and rounded (literal fidelity); and what lies three times as far from one of these as the
  * farthest of 16 evaluations in which each rounding is off by the whole of what the table of ulps
  * grants the instruction (sums of n terms: operands by 1 + √n/2 units of the type of the partial
- * sums, the sum by √n/2), up or down at random. Where the evaluations move an output at all, each
- * of its elements may be off by one unit in the last place. Where they disagree on an integer, or
- * on what is finite, anything is right. An output that none of this moves is exact to the bit. */
+ * sums, the sum by √n/2, and in types of 16 bits and fewer by one unit at least), up or down at
+ * random. Where the evaluations move an output at all, each of its elements may be off by one unit
+ * in the last place. Where they disagree on an integer, or on what is finite, anything is right. An
+ * output that none of this moves is exact to the bit. */
 #ifndef COMPARE_LATITUDE_H
 #define COMPARE_LATITUDE_H
 

@@ -177,24 +177,13 @@ static void allow_a_step(const struct literal *reference, double *bounds)
     }
 }
 
-/* Bounds as large as the values decide nothing. */
-static void mark_undecidable(const struct literal *reference, double *bounds)
+/* Bounds as large as the values decide nothing: beyond which one? */
+static double undecidable_bound(const struct literal *reference)
 {
     enum type part = type_part(reference->shape->type);
-    if (!type_is_float(part)) {
-        return;
-    }
-    double scale = literal_scale(reference);
-    int64_t count = literal_elements(reference) * (part != reference->shape->type ? 2 : 1);
-    double limit = undecidable * scale;
-    if (type_bits(part) <= 8) {
-        limit = fmax(limit, 2 * float_ulp(part, scale));
-    }
-    for (int64_t i = 0; i < count; i++) {
-        if (bounds[i] > limit) {
-            bounds[i] = INFINITY;
-        }
-    }
+    double scale = literal_scale(reference), limit = undecidable * scale;
+    return type_is_float(part) && type_bits(part) <= 8 ? fmax(limit, 2 * float_ulp(part, scale))
+                                                       : limit;
 }
 
 static struct literal *sample(const struct module *module, struct literal *const *arguments,
@@ -244,9 +233,9 @@ bool bounds_derived(const struct module *module, const struct profile *profile,
         const struct literal *leaf = literal_leaf(reference, i);
         if (ok && shape_is_array(leaf->shape)) {
             allow_a_step(leaf, widths[i]);
-            mark_undecidable(leaf, widths[i]);
             free((double *)bounds[i].element_bounds);
             bounds[i].element_bounds = widths[i];
+            bounds[i].undecidable = undecidable_bound(leaf);
         } else {
             free(widths[i]);
         }
@@ -254,4 +243,46 @@ bool bounds_derived(const struct module *module, const struct profile *profile,
     free(widths);
     roundings_finish(&roundings);
     return ok;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median of what numbers may be off by in terms of themselves, of at most STRIP of them. */
+static double median_part(const struct literal *leaf, const double *bounds, int64_t numbers)
+{
+    enum type part = type_part(leaf->shape->type);
+    double parts[STRIP], value;
+    const char *data = literal_data(leaf);
+    int64_t step = numbers / STRIP + 1;
+    size_t count = 0;
+    for (int64_t i = 0; i < numbers; i += step) {
+        float_load(part, data + i * type_bytes(part), &value, 1);
+        if (isfinite(value) && value != 0 && isfinite(bounds[i])) {
+            parts[count++] = bounds[i] / fabs(value);
+        }
+    }
+    qsort(parts, count, sizeof *parts, by_size);
+    return count > 0 ? parts[count / 2] : 0;
+}
+
+void bounds_level(const struct literal *reference, struct bound *bounds, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const struct literal *leaf = literal_leaf(reference, i);
+        enum type part = type_part(leaf->shape->type);
+        double *own = (double *)bounds[i].element_bounds;
+        if (own == NULL || !shape_is_array(leaf->shape) || !type_is_float(part)) {
+            continue;
+        }
+        int64_t numbers = literal_elements(leaf) * (part != leaf->shape->type ? 2 : 1);
+        double least = median_part(leaf, own, numbers) / 2, value;
+        for (int64_t k = 0; k < numbers; k++) {
+            float_load(part, (const char *)literal_data(leaf) + k * type_bytes(part), &value, 1);
+            own[k] = isfinite(value) && !isnan(own[k]) ? fmax(own[k], fabs(value) * least) : own[k];
+        }
+    }
 }

@@ -244,6 +244,20 @@ void pass_spreads_finish(struct pass_spread *spreads)
     }
 }
 
+/* Of two modules neither is the reference: what is ill-conditioned in one may be anything. */
+static void mark_undecidable(struct bound *bound, const struct literal *leaf)
+{
+    double *own = (double *)bound->element_bounds;
+    if (own == NULL || !shape_is_array(leaf->shape)) {
+        return;
+    }
+    int64_t count = literal_elements(leaf) * (type_is_complex(leaf->shape->type) ? 2 : 1);
+    for (int64_t i = 0; i < count; i++) {
+        own[i] = own[i] > bound->undecidable ? INFINITY : own[i];
+    }
+    bound->undecidable = 0;
+}
+
 static struct bound *find_spread(const struct pass_judging *judging, const struct pass_basis *basis,
                                  uint64_t seed, int count)
 {
@@ -260,7 +274,10 @@ static struct bound *find_spread(const struct pass_judging *judging, const struc
     pass_arguments_release(arguments, argument_count);
     if (!good) {
         bounds_finish(bounds, count);
-        bounds = NULL;
+        return NULL;
+    }
+    for (int i = 0; i < count; i++) {
+        mark_undecidable(&bounds[i], literal_leaf(basis->results, i));
     }
     return bounds;
 }

@@ -282,41 +282,6 @@ static bool of_complex(const struct instruction *instruction)
     return instruction->operand_count > 0 && type_is_complex(instruction->operands[0]->shape->type);
 }
 
-/* Functions of complex numbers are several roundings, of parts that may cancel. */
-static double complex_ulps(enum opcode opcode)
-{
-    switch (opcode) {
-    case OP_ADD:
-    case OP_SUBTRACT:
-    case OP_NEGATE:
-    case OP_REAL:
-    case OP_IMAG:
-    case OP_CONVERT:
-    case OP_COPY:
-        return 0;
-    case OP_ABS:
-    case OP_MULTIPLY:
-    case OP_DIVIDE:
-    case OP_SIGN:
-        return 4;
-    case OP_POWER: /* exp(b·log a): the phase is rounded before it is a cosine */
-        return 32;
-    default:
-        return 16;
-    }
-}
-
-/* A special function of CHLO, which compilers expand into many operations (logarithms of series and
- * the like), each in its own way. */
-static bool is_special_function(const struct instruction *instruction)
-{
-    const struct bytes *name =
-        instruction->opcode == OP_CALL && attr_bool(instruction, ATTR_IS_COMPOSITE, false)
-            ? attr_frontend(instruction, "composite.name")
-            : NULL;
-    return name != NULL && strncmp(name->data, "chlo.", strlen("chlo.")) == 0;
-}
-
 /* A sum by what it is, not only because of how a function is computed. */
 static bool is_plain_sum(enum opcode opcode)
 {
@@ -337,6 +302,61 @@ static bool is_plain_sum(enum opcode opcode)
     default:
         return false;
     }
+}
+
+/* Functions of complex numbers are several roundings, of parts that may cancel; sums and
+ * factorizations of them, too. What moves data, or has each part alone, has none. */
+static double complex_ulps(enum opcode opcode)
+{
+    switch (opcode) {
+    case OP_ABS:
+    case OP_MULTIPLY:
+    case OP_DIVIDE:
+    case OP_SIGN:
+        return 4;
+    case OP_POWER: /* exp(b·log a): the phase is rounded before it is a cosine */
+        return 32;
+    case OP_ATAN2:
+    case OP_CBRT:
+    case OP_COSINE:
+    case OP_EXPONENTIAL:
+    case OP_EXPONENTIAL_MINUS_ONE:
+    case OP_LOG:
+    case OP_LOG_PLUS_ONE:
+    case OP_LOGISTIC:
+    case OP_RSQRT:
+    case OP_SINE:
+    case OP_SQRT:
+    case OP_TAN:
+    case OP_TANH:
+    case OP_ACOS:
+    case OP_ACOSH:
+    case OP_ASIN:
+    case OP_ASINH:
+    case OP_ATANH:
+    case OP_COSH:
+    case OP_SINH:
+    case OP_ERF:
+    case OP_CALL:
+    case OP_CHOLESKY:
+    case OP_CUSTOM_CALL:
+    case OP_FFT:
+    case OP_TRIANGULAR_SOLVE:
+        return 16;
+    default:
+        return is_plain_sum(opcode) ? 16 : 0;
+    }
+}
+
+/* A special function of CHLO, which compilers expand into many operations (logarithms of series and
+ * the like), each in its own way. */
+static bool is_special_function(const struct instruction *instruction)
+{
+    const struct bytes *name =
+        instruction->opcode == OP_CALL && attr_bool(instruction, ATTR_IS_COMPOSITE, false)
+            ? attr_frontend(instruction, "composite.name")
+            : NULL;
+    return name != NULL && strncmp(name->data, "chlo.", strlen("chlo.")) == 0;
 }
 
 static bool is_product(const struct instruction *instruction)
@@ -474,17 +494,16 @@ void profile_explain(struct text *out)
         "    for sums of n terms the rounding of partial sums, 2 + sqrt(n) ulp (of f32, or of\n"
         "    the type itself for reductions of f16 and bf16); errors add up along the longest\n"
         "    path. The unit is the coarsest type on the path. rel is in units of each element,\n"
-        "    abs of the largest element of the output, for sums can cancel. A mismatch is then\n"
-        "    tried under the profile's licences (below) and against the derived bounds before it "
-        "is\n"
-        "    called one.\n"
+        "    abs of the largest element of the output, for sums can cancel. A sixteenth of that\n"
+        "    suffices; what differs by more is tried under the profile's licences (below) and has\n"
+        "    to be within the derived bounds.\n"
         "--tolerance derived   The golden is evaluated again a few times (--samples) with every\n"
         "    rounding moved at random within the table's bounds, and operands of sums by one ulp\n"
         "    (Monte Carlo arithmetic). Eight times the largest deviation of an element is its\n"
         "    tolerance (for types of 8 bits and fewer, that deviation and one step), and a step\n"
-        "    at least where anything in the output moved. Where that is\n"
-        "    more than 5 % of the output's largest element, or an integer, NaN or Inf comes and\n"
-        "    goes, the golden does not know: INCONCLUSIVE.\n"
+        "    at least where anything in the output moved. Where that is more than 5 % of the\n"
+        "    output's largest element, up to four times it is INCONCLUSIVE, and so is where an\n"
+        "    integer, NaN or Inf comes and goes.\n"
         "--abs_error_bound, --rel_error_bound   XLA's rule: an element fails only if it exceeds\n"
         "    both; 1e-3 each unless given.\n"
         "--tolerance bits   Bit-equal but for NaN payloads.\n"

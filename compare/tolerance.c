@@ -81,6 +81,7 @@ void roundings_finish(struct roundings *roundings)
 struct estimate {
     double error;
     bool computed, summed;
+    bool loses_signs; /* of zeros: something came through that does not always keep them */
 };
 
 struct walk {
@@ -98,6 +99,7 @@ static void worsen(struct estimate *into, const struct estimate *from)
     into->error = fmax(into->error, from->error);
     into->computed |= from->computed;
     into->summed |= from->summed;
+    into->loses_signs |= from->loses_signs;
 }
 
 /* The worst of all leaves of an instruction's value. */
@@ -112,7 +114,7 @@ static struct estimate worst(const struct walk *walk, const struct instruction *
     return result;
 }
 
-static bool moves_data_only(enum opcode opcode)
+bool moves_data_only(enum opcode opcode)
 {
     switch (opcode) {
     case OP_ALL_GATHER:
@@ -122,6 +124,7 @@ static bool moves_data_only(enum opcode opcode)
     case OP_BROADCAST:
     case OP_COLLECTIVE_BROADCAST:
     case OP_COLLECTIVE_PERMUTE:
+    case OP_COMPLEX:
     case OP_CONCATENATE:
     case OP_CONSTANT:
     case OP_COPY:
@@ -130,10 +133,12 @@ static bool moves_data_only(enum opcode opcode)
     case OP_DYNAMIC_UPDATE_SLICE:
     case OP_GATHER:
     case OP_GET_TUPLE_ELEMENT:
+    case OP_IMAG:
     case OP_IOTA:
     case OP_OPT_BARRIER:
     case OP_PAD:
     case OP_PARAMETER:
+    case OP_REAL:
     case OP_RESHAPE:
     case OP_REVERSE:
     case OP_SELECT:
@@ -143,6 +148,23 @@ static bool moves_data_only(enum opcode opcode)
         return true;
     default:
         return false;
+    }
+}
+
+bool keeps_zero_signs(enum opcode opcode)
+{
+    switch (opcode) {
+    case OP_ABS:
+    case OP_CEIL:
+    case OP_CONVERT:
+    case OP_FLOOR:
+    case OP_NEGATE:
+    case OP_REDUCE_PRECISION:
+    case OP_ROUND_NEAREST_AFZ:
+    case OP_ROUND_NEAREST_EVEN:
+        return true;
+    default:
+        return moves_data_only(opcode);
     }
 }
 
@@ -249,6 +271,7 @@ static void estimate_instruction(const struct walk *walk, const struct instructi
     /* A sort moves data, but its comparisons may take subnormals and −0 for 0. */
     if (!moves_data_only(instruction->opcode)) {
         result.computed = true;
+        result.loses_signs |= !keeps_zero_signs(instruction->opcode);
         /* The special functions are sums of series, which cancel at their zeros. */
         result.summed |= rounding->terms > 0 || instruction->opcode == OP_ADD ||
                          instruction->opcode == OP_SUBTRACT || instruction->opcode == OP_CALL;
@@ -301,7 +324,7 @@ void bounds_default(const struct module *module, const struct profile *profile,
         bounds[i].abs = estimates[i].summed && error > 0 ? error * literal_scale(leaf) : 0;
         bounds[i].ulps = error / unit(part);
         bounds[i].flush_subnormals = profile->flush_subnormals && estimates[i].computed;
-        bounds[i].zeros_equal = profile->algebra && estimates[i].computed;
+        bounds[i].zeros_equal = profile->algebra && estimates[i].loses_signs;
     }
     text_printf(explanation, "default, profile %s, relative error up to %.3g", profile->name,
                 largest);

@@ -35,6 +35,12 @@ void roundings_find(const struct module *module, const struct profile *profile,
                     struct roundings *roundings);
 void roundings_finish(struct roundings *roundings);
 
+/* Are the bits of the result those of operands (or of the attributes), whatever compiles it? */
+bool moves_data_only(enum opcode opcode);
+/* Is the sign of a zero always what the operand's bits say? Not after arithmetic, where a licence
+ * may change it, nor after minimum and maximum, where HLO leaves it open. */
+bool keeps_zero_signs(enum opcode opcode);
+
 /* One bound per leaf of the result, from the longest path of roundings to it ('referee show
  * tolerances' tells the rule). explanation gets one line. */
 void bounds_default(const struct module *module, const struct profile *profile,
@@ -45,12 +51,16 @@ void bounds_default(const struct module *module, const struct profile *profile,
  * arithmetic; D. S. Parker, "Monte Carlo Arithmetic", UCLA CSD-970002, 1997) and the same
  * arguments. An element's bound is 8 × its largest deviation (for types of 8 bits and fewer, that
  * deviation and one step), and a step at least where anything in its leaf moved; infinite (NaN for
- * integers) where the golden itself does not know. On several devices (interp tells) arguments,
- * reference and bounds are those of all (devices.h). */
+ * integers) where infinity, NaN or an integer comes and goes. `undecidable` of a leaf is 5 % of its
+ * largest element. On several devices (interp tells) arguments, reference and bounds are those of
+ * all (devices.h). */
 bool bounds_derived(const struct module *module, const struct profile *profile,
                     struct literal *const *arguments, int argument_count, int samples,
                     uint64_t seed, const struct interp_options *interp,
                     const struct literal *reference, struct bound *bounds, struct error *err);
+/* Evens derived bounds out: a few samples leave an element near its place by luck. Each gets at
+ * least half of what the median element of its leaf has, in terms of itself. */
+void bounds_level(const struct literal *reference, struct bound *bounds, int count);
 void bounds_finish(struct bound *bounds, int count);
 
 #endif

@@ -167,6 +167,41 @@ START_TEST(test_long)
 }
 END_TEST
 
+/* Of element bounds and the others: what suffices alone, what is undecided, what is wrong. */
+START_TEST(test_element_bounds)
+{
+    static const struct {
+        const char *actual;
+        double own;
+        int64_t mismatches, undecided;
+    } rows[] = {
+        {"f32[1] {1.0625}", 0, 0, 0},    /* near: 1/16 of what rel allows */
+        {"f32[1] {1.125}", 0, 1, 0},     /* not near, and nothing of its own */
+        {"f32[1] {1.125}", 0.125, 0, 0}, /* within its own bound */
+        {"f32[1] {1.125}", 0.1, 1, 0},
+        {"f32[1] {3}", 2.5, 0, 0},
+        {"f32[1] {1.5}", 0.3, 0, 0},  /* ill-conditioned: all of rel suffices */
+        {"f32[1] {2.1}", 0.3, 0, 1},  /* up to four times its own bound it is undecided */
+        {"f32[1] {2.25}", 0.3, 1, 0}, /* and wrong beyond */
+        {"f32[1] {inf}", 0.3, 1, 0},
+        {"f32[1] {nan}", 1, 0, 1}, /* as ill-conditioned as it is large */
+        {"f32[1] {7}", INFINITY, 0, 1},
+        {"f32[1] {inf}", INFINITY, 0, 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct leaf_comparison leaf;
+        struct bound bound = {.rel = 1,
+                              .near = 1.0 / 16,
+                              .undecidable = rows[i].own == 2.5 ? 3 : 0.25,
+                              .element_bounds = &rows[i].own};
+        agree("f32[1] {1}", rows[i].actual, bound, &leaf);
+        ck_assert_msg(leaf.mismatches == rows[i].mismatches && leaf.undecided == rows[i].undecided,
+                      "row %zu: %lld, %lld", i, (long long)leaf.mismatches,
+                      (long long)leaf.undecided);
+    }
+}
+END_TEST
+
 START_TEST(test_unspecified)
 {
     struct literal *a = read("f32[3] {1, 2, 3}"), *b = read("f32[3] {1, 99, 3}");
@@ -216,6 +251,7 @@ int main(void)
     tcase_add_test(tests, test_xla_rule);
     tcase_add_test(tests, test_complex_and_shapes);
     tcase_add_test(tests, test_long);
+    tcase_add_test(tests, test_element_bounds);
     tcase_add_test(tests, test_unspecified);
     tcase_add_test(tests, test_picture);
     suite_add_tcase(suite, tests);

@@ -104,6 +104,12 @@ static enum outcome judge(const char *text, const char *made, const char *then,
 #define X "  x = f32[2] parameter(0)\n"
 #define XYZ X "  y = f32[2] parameter(1)\n  z = f32[2] parameter(2)\n"
 
+#define CHAIN                                                            \
+    "  h = f32[2] constant({0.01, 0.01})\n  p = f32[2] exponential(x)\n" \
+    "  p1 = f32[2] multiply(p, h)\n  p2 = f32[2] exponential(p1)\n"      \
+    "  p3 = f32[2] multiply(p2, h)\n  p4 = f32[2] exponential(p3)\n  t = f32[2] multiply(p4, h)\n"
+#define CANCELS "  e = f32[2] exponential(x)\n  c = f32[2] constant({2.7182817, 2.7182817})\n"
+
 struct verdict {
     const char *name, *module, *made;
     const char *arguments[4]; /* none: drawn */
@@ -228,11 +234,18 @@ static const struct verdict verdicts[] = {
      OUTCOME_PASS,
      OUTCOME_MISMATCH},
     {"a zero of the other sign",
+     ENTRY(X "  c = f32[] constant(0)\n  b = f32[2] broadcast(c), dimensions={}\n"
+             "  ROOT r = f32[2] subtract(b, x)\n"),
+     ENTRY(X "  ROOT r = f32[2] negate(x)\n"),
+     {"{0, 1}"},
+     OUTCOME_PASS,
+     OUTCOME_MISMATCH},
+    {"a zero that is not negated",
      ENTRY(X "  ROOT r = f32[2] negate(x)\n"),
      ENTRY(X "  c = f32[] constant(0)\n  b = f32[2] broadcast(c), dimensions={}\n"
              "  ROOT r = f32[2] subtract(b, x)\n"),
      {"{0, 1}"},
-     OUTCOME_PASS,
+     OUTCOME_MISMATCH,
      OUTCOME_MISMATCH},
     {"a rounding on the way that is left out",
      ENTRY(X "  n = bf16[2] convert(x)\n  ROOT w = f32[2] convert(n)\n"),
@@ -328,6 +341,50 @@ static const struct verdict verdicts[] = {
      {"{{1, 2}}"},
      OUTCOME_PASS,
      OUTCOME_PASS},
+    /* The default bound of such a chain is some 3000 units, its own spread a few. */
+    {"a deep chain that is off by more than its roundings",
+     ENTRY(X CHAIN "  ROOT r = f32[2] exponential(t)\n"),
+     ENTRY(X CHAIN "  q = f32[2] exponential(t)\n  o = f32[2] constant({1.0001, 1})\n"
+                   "  ROOT r = f32[2] multiply(q, o)\n"),
+     {"{0.5, 1}"},
+     OUTCOME_MISMATCH,
+     OUTCOME_MISMATCH},
+    {"a deep chain that is off by a few units",
+     ENTRY(X CHAIN "  ROOT r = f32[2] exponential(t)\n"),
+     ENTRY(X CHAIN "  q = f32[2] exponential(t)\n  o = f32[2] constant({1.0000003, 1})\n"
+                   "  ROOT r = f32[2] multiply(q, o)\n"),
+     {"{0.5, 1}"},
+     OUTCOME_PASS,
+     OUTCOME_MISMATCH},
+    /* e - c is about 8e-5, its roundings up to 1.4e-6, so its bound some 1e-5. */
+    {"a little off where the golden does not know",
+     ENTRY(X CANCELS "  ROOT r = f32[2] subtract(e, c)\n"),
+     ENTRY(X CANCELS "  s = f32[2] subtract(e, c)\n  o = f32[2] constant({1.2, 1})\n"
+                     "  ROOT r = f32[2] multiply(s, o)\n"),
+     {"{1.00003, 1.00003}"},
+     OUTCOME_INCONCLUSIVE,
+     OUTCOME_MISMATCH},
+    {"far off where the golden does not know",
+     ENTRY(X CANCELS "  ROOT r = f32[2] subtract(e, c)\n"),
+     ENTRY(X CANCELS "  s = f32[2] subtract(e, c)\n  o = f32[2] constant({4, 1})\n"
+                     "  ROOT r = f32[2] multiply(s, o)\n"),
+     {"{1.00003, 1.00003}"},
+     OUTCOME_MISMATCH,
+     OUTCOME_MISMATCH},
+    {"infinite where the golden does not know",
+     ENTRY(X CANCELS "  ROOT r = f32[2] subtract(e, c)\n"),
+     ENTRY(X CANCELS "  s = f32[2] subtract(e, c)\n  o = f32[2] constant({inf, 1})\n"
+                     "  ROOT r = f32[2] multiply(s, o)\n"),
+     {"{1.00003, 1.00003}"},
+     OUTCOME_MISMATCH,
+     OUTCOME_MISMATCH},
+    {"infinite where it may be anything",
+     ENTRY(X CANCELS "  s = f32[2] subtract(e, c)\n  ROOT r = f32[2] divide(c, s)\n"),
+     ENTRY(X CANCELS "  s = f32[2] subtract(e, c)\n  o = f32[2] constant({0, 1})\n"
+                     "  m = f32[2] multiply(s, o)\n  ROOT r = f32[2] divide(c, m)\n"),
+     {"{1.0000001, 1.0000001}"},
+     OUTCOME_INCONCLUSIVE,
+     OUTCOME_MISMATCH},
     {"products of many integers",
      REGION("mul", "multiply",
             "s32") "  x = s32[3,400] parameter(0)\n  c = s32[] constant(1)\n"
