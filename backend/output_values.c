@@ -32,7 +32,7 @@ bool fault_element_wrong(struct output_place *place)
         literal_set_int(place->numbers, index, !literal_get_int(place->numbers, index));
     } else if (!type_is_float(place->type)) {
         int64_t value = literal_get_int(place->numbers, index);
-        int64_t step = (int64_t)1 << output_draw(&place->rng, type_bits(place->type) - 1);
+        int64_t step = (int64_t)1 << output_draw(&place->rng, type_bits(place->type));
         literal_set_int(place->numbers, index, (int64_t)((uint64_t)value + (uint64_t)step));
     } else {
         const double others[] = {get(place, output_draw(&place->rng, place->count)), -before, 0,

@@ -11,6 +11,7 @@
 #include "tools/gate_add.h"
 #include "tools/gate_forms.h"
 #include "tools/gate_job.h"
+#include "tools/gate_mutants.h"
 #include "tools/modules.h"
 #include "tools/options.h"
 
@@ -20,8 +21,10 @@ struct gate_command {
     struct gate_add add;
     struct gate_forms forms;
     const char *shard;
-    int64_t jobs;
+    int64_t jobs, seed;
     char date[32]; /* of this run, UTC */
+    bool plants;   /* --mutants */
+    struct mutants_options mutants;
 };
 
 static bool set_shard(struct gate_command *command)
@@ -66,7 +69,9 @@ static int run_add(const struct gate_command *command, const char *manifest)
     gate_report_init(&baseline);
     strcpy(report.date, command->date);
     set_memory_limit(0, MEMORY_BESIDE_BACKENDS);
-    int status = gate_add(&command->add, &command->options, manifest, &report);
+    struct gate_add add = command->add;
+    add.seed = command->seed;
+    int status = gate_add(&add, &command->options, manifest, &report);
     if (status == EXIT_AS_EXPECTED && !gate_forms_write(&command->forms, &report, &baseline)) {
         status = EXIT_INFRASTRUCTURE;
     }
@@ -102,23 +107,44 @@ static int run_command(const struct gate_command *command, const struct string_l
     return status;
 }
 
+/* --mutants: instead of the gate itself, what it is worth. */
+static int run_mutants(struct gate_command *command, const struct string_list *paths)
+{
+    struct mutants_options *mutants = &command->mutants;
+    mutants->seed = command->seed;
+    if (mutants->count < 0 || mutants->clean < 0 || mutants->seed < 0) {
+        fprintf(stderr, "referee: --count, --clean and --seed take no negative number\n");
+        return EXIT_USAGE;
+    }
+    mutants->backends = command->options.backends;
+    mutants->jobs = (int)command->jobs;
+    mutants->json = command->forms.json;
+    mutants->verbose = command->options.verbose;
+    return gate_mutants(paths, mutants);
+}
+
 static void print_help(const struct option *table)
 {
     printf(
         "usage: referee gate MANIFEST… [--backend URI]…\n"
-        "       referee gate MANIFEST --add MODULE --reason TEXT [--until DATE] [--name NAME]\n\n"
+        "       referee gate MANIFEST --add MODULE --reason TEXT [--until DATE] [--name NAME]\n"
+        "       referee gate --mutants MANIFEST|MODULE|FOLDER… [--count N] [--seed N]\n\n"
         "Runs every case of the manifests (YAML; corpus/manifest.h tells the keys) on the "
         "backends\nand holds the outcomes against the expectations. An expected failure that "
         "passes, and an\nexpectation whose date is over, fail the gate.\n\n");
     options_help(table);
-    printf("\nA gate that was killed goes on where it was, with the same --journal: nothing that "
-           "was done\nis lost or done again. Exit status: 0 all as expected, 1 not, 2 a bad "
-           "manifest, 3 a backend\nor report that cannot be opened or written.\n");
+    printf(
+        "\nA gate that was killed goes on where it was, with the same --journal: nothing that "
+        "was done\nis lost or done again. With --mutants faults of every class are planted in the "
+        "backends,\nand a table says which were found (docs/mutants.md). Exit status: 0 all as "
+        "expected, 1 not, 2 a bad "
+        "manifest, 3 a backend\nor report that cannot be opened or written.\n");
 }
 
 int command_gate(int argc, char **argv)
 {
-    struct gate_command command = {.jobs = 1, .add = {.seed = 1}};
+    struct gate_command command = {
+        .jobs = 1, .seed = 1, .mutants = {.count = 1000, .slow = 1, .goal = 99}};
     struct string_list paths = {0};
     bool help = false;
     const struct option table[] = {
@@ -132,6 +158,17 @@ int command_gate(int argc, char **argv)
 #define FORMS command.forms
 #include "tools/gate_options.def"
         GATE_ADD_OPTIONS(&command.add),
+        {"mutants", 0, OPTION_FLAG, &command.plants, NULL,
+         "plant faults in the backends and count which are found, and false alarms without"},
+        {"count", 0, OPTION_INT, &command.mutants.count, "N", "--mutants: so many (default 1000)"},
+        {"clean", 0, OPTION_INT, &command.mutants.clean, "N",
+         "--mutants: at least so many runs without a fault (default one a case and backend)"},
+        {"goal", 0, OPTION_REAL, &command.mutants.goal, "PERCENT",
+         "--mutants: exit status 1 if fewer are found (default 99)"},
+        {"slow", 0, OPTION_SECONDS, &command.mutants.slow, "TIME",
+         "--mutants: no faults in what the golden takes longer for (default 1)"},
+        {"seed", 's', OPTION_INT, &command.seed, "N",
+         "--add, --mutants: of arguments where a module brings none, and of faults (default 1)"},
         {"verbose", 'v', OPTION_FLAG, &command.options.verbose, NULL, "also what is as expected"},
         {"help", 'h', OPTION_FLAG, &help, NULL, "this text"},
         {0}};
@@ -149,6 +186,8 @@ int command_gate(int argc, char **argv)
         status = EXIT_USAGE;
     } else if (command.jobs < 1 || command.jobs > 256) {
         fprintf(stderr, "referee: --jobs takes 1 to 256\n");
+    } else if (command.plants) {
+        status = run_mutants(&command, &paths);
     } else if (set_shard(&command)) {
         command.options.jobs = (int)command.jobs;
         time_t now = time(NULL);

@@ -30,11 +30,7 @@ struct gate_add {
         {"pass", 0, OPTION_FLAG, &(add)->pass, NULL, "--add: take a module that passes"},           \
         {"profile",       0,      OPTION_TEXT,                                                      \
          &(add)->profile, "NAME", "--add: what the backend may do in this case"},                   \
-        {"poison", 0, OPTION_FLAG, &(add)->poison, NULL, "--add: run the case on poisoned memory"}, \
-    {                                                                                               \
-        "seed", 's', OPTION_INT, &(add)->seed, "N",                                                 \
-            "--add: draw arguments from this seed where the module brings none (default 1)"         \
-    }
+        {"poison", 0, OPTION_FLAG, &(add)->poison, NULL, "--add: run the case on poisoned memory"}
 
 /* Runs the module on options->backends (if none are given, on the suite's), writes it into the
  * folder of the manifest with its arguments and the golden's results, and adds the row. The gate

@@ -212,7 +212,8 @@ START_TEST(narrow_elements_stay_what_they_are)
     static const struct {
         enum type type;
         int least, most;
-    } types[] = {{TYPE_PRED, 0, 1}, {TYPE_S4, -8, 7}, {TYPE_U4, 0, 15}};
+    } types[] = {
+        {TYPE_PRED, 0, 1}, {TYPE_S4, -8, 7}, {TYPE_U4, 0, 15}, {TYPE_S1, -1, 0}, {TYPE_U1, 0, 1}};
     static const char *const names[] = {"block_garbage", "bit_flip", "element_wrong"};
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
         struct literal *literal = make(types[t].type, 1, dimensions, zero);
