@@ -39,7 +39,9 @@ static struct pair pair_get(const struct literal *reference, const struct litera
         pair.reference = literal_get_double(reference, index);
         pair.magnitude = fabs(pair.reference);
         pair.actual = literal_get_double(actual, index);
-        pair.bits_equal = literal_get_bits(reference, index) == literal_get_bits(actual, index);
+        uint64_t a = literal_get_bits(reference, index), b = literal_get_bits(actual, index);
+        /* A pred is true whatever bits make it so (a bitcast may make others than 1). */
+        pair.bits_equal = pair.type == TYPE_PRED ? (a != 0) == (b != 0) : a == b;
     }
     return pair;
 }

@@ -18,7 +18,7 @@
 
 enum { TAMEST = 2, DEFAULT_SAMPLES = 4 };
 /* The part of a default bound within which nothing else is asked. */
-static const double near_part = 1.0 / 16;
+static const double near_part = 1.0 / 32;
 
 struct run {
     const struct module *module;

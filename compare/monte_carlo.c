@@ -186,6 +186,18 @@ static double undecidable_bound(const struct literal *reference)
                                                        : limit;
 }
 
+/* Errors of one part of a complex number are as large as those of the other. */
+static void join_parts(const struct literal *reference, double *bounds)
+{
+    if (!type_is_complex(reference->shape->type)) {
+        return;
+    }
+    int64_t count = literal_elements(reference);
+    for (int64_t i = 0; i < count; i++) {
+        bounds[2 * i] = bounds[2 * i + 1] = fmax(bounds[2 * i], bounds[2 * i + 1]);
+    }
+}
+
 static struct literal *sample(const struct module *module, struct literal *const *arguments,
                               int argument_count, struct monte_carlo *monte_carlo,
                               struct error *err)
@@ -233,6 +245,7 @@ bool bounds_derived(const struct module *module, const struct profile *profile,
         const struct literal *leaf = literal_leaf(reference, i);
         if (ok && shape_is_array(leaf->shape)) {
             allow_a_step(leaf, widths[i]);
+            join_parts(leaf, widths[i]);
             free((double *)bounds[i].element_bounds);
             bounds[i].element_bounds = widths[i];
             bounds[i].undecidable = undecidable_bound(leaf);

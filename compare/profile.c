@@ -219,6 +219,23 @@ static int64_t participants(const struct instruction *instruction)
     return largest > 0 ? largest : all > 1 ? all : 64;
 }
 
+/* Updates that may meet in one element of a scatter: all that there are, of many some. */
+static int64_t scatter_terms(const struct instruction *instruction)
+{
+    enum { SOME = 16 };
+    const struct shape *updates = instruction->operands[instruction->operand_count - 1]->shape;
+    struct ints window = attr_ints(instruction, ATTR_UPDATE_WINDOW_DIMS);
+    int64_t count = 1;
+    for (int i = 0; i < updates->rank; i++) {
+        bool inside = false;
+        for (int k = 0; k < window.count; k++) {
+            inside |= window.values[k] == i;
+        }
+        count *= inside ? 1 : updates->dimensions[i];
+    }
+    return count < SOME ? count : SOME;
+}
+
 static int64_t summed(const struct instruction *instruction)
 {
     switch (instruction->opcode) {
@@ -244,8 +261,11 @@ static int64_t summed(const struct instruction *instruction)
         }
         return instruction->called_count > 0 && reducer_rounds(instruction->called[0]) ? terms : 0;
     }
-    case OP_SELECT_AND_SCATTER:
-    case OP_SCATTER: {
+    case OP_SCATTER:
+        return instruction->called_count > 0 && reducer_rounds(instruction->called[0])
+                   ? scatter_terms(instruction)
+                   : 0;
+    case OP_SELECT_AND_SCATTER: {
         const struct computation *combiner =
             instruction->called_count > 0 ? instruction->called[instruction->called_count - 1]
                                           : NULL;
@@ -398,7 +418,8 @@ static double function_ulps(const struct profile *profile, const struct instruct
     } else if (instruction->opcode == OP_CUSTOM_CALL && terms > 0) {
         ulps = narrow ? 4 : 16; /* as cholesky and triangular-solve */
     }
-    if (of_complex(instruction)) {
+    bool picks = is_plain_sum(instruction->opcode) && terms == 0; /* the smallest, not a sum */
+    if (of_complex(instruction) && !picks) {
         ulps = fmax(ulps, complex_ulps(instruction->opcode));
     }
     return ulps;
@@ -494,7 +515,8 @@ void profile_explain(struct text *out)
         "    for sums of n terms the rounding of partial sums, 2 + sqrt(n) ulp (of f32, or of\n"
         "    the type itself for reductions of f16 and bf16); errors add up along the longest\n"
         "    path. The unit is the coarsest type on the path. rel is in units of each element,\n"
-        "    abs of the largest element of the output, for sums can cancel. A sixteenth of that\n"
+        "    abs of the largest element of the output, for sums can cancel. A thirty-second part "
+        "of that\n"
         "    suffices; what differs by more is tried under the profile's licences (below) and has\n"
         "    to be within the derived bounds.\n"
         "--tolerance derived   The golden is evaluated again a few times (--samples) with every\n"

@@ -167,6 +167,24 @@ START_TEST(test_long)
 }
 END_TEST
 
+START_TEST(test_pred)
+{
+    struct literal *a = read("pred[3] {1, 1, 0}"), *b = read("pred[3] {1, 1, 0}");
+    struct comparison comparison;
+    struct bound bound = {0};
+    literal_set_bits(a, 1, 0xef);
+    literal_compare(a, b, &bound, &comparison);
+    ck_assert(comparison.equal);
+    comparison_finish(&comparison);
+    literal_set_bits(b, 2, 2);
+    literal_compare(a, b, &bound, &comparison);
+    ck_assert_int_eq(comparison.mismatches, 1);
+    comparison_finish(&comparison);
+    literal_release(a);
+    literal_release(b);
+}
+END_TEST
+
 /* Of element bounds and the others: what suffices alone, what is undecided, what is wrong. */
 START_TEST(test_element_bounds)
 {
@@ -251,6 +269,7 @@ int main(void)
     tcase_add_test(tests, test_xla_rule);
     tcase_add_test(tests, test_complex_and_shapes);
     tcase_add_test(tests, test_long);
+    tcase_add_test(tests, test_pred);
     tcase_add_test(tests, test_element_bounds);
     tcase_add_test(tests, test_unspecified);
     tcase_add_test(tests, test_picture);
