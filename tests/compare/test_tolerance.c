@@ -150,6 +150,28 @@ START_TEST(test_sums)
 END_TEST
 
 /* Derived bounds of a module on one argument; free with bounds_finish(…, 1). */
+#define SCATTER(updates, indices)                                                           \
+    "HloModule m\nadd {\n  p = f32[] parameter(0)\n  q = f32[] parameter(1)\n"              \
+    "  ROOT s = f32[] add(p, q)\n}\nENTRY e {\n  x = f32[2] parameter(0)\n"                 \
+    "  i = s32[" indices "] constant({...})\n  u = f32[" updates "] constant({...})\n"      \
+    "  ROOT r = f32[2] scatter(x, i, u), update_window_dims={}, inserted_window_dims={0}, " \
+    "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add\n}\n"
+
+/* A scatter sums as many updates as it has, of many some; the smallest complex number is no sum. */
+START_TEST(test_sums_of_few)
+{
+    ck_assert_double_eq(bound_of(SCATTER("1", "1,1"), "cpu", "{1, 2}").rel, (2 + 1) * f32_unit);
+    ck_assert_double_eq(bound_of(SCATTER("900", "900,1"), "cpu", "{1, 2}").rel, (2 + 4) * f32_unit);
+    struct bound bound =
+        bound_of("HloModule m\nless {\n  p = c64[] parameter(0)\n  q = c64[] parameter(1)\n"
+                 "  ROOT s = c64[] minimum(p, q)\n}\nENTRY e {\n  x = c64[2,9] parameter(0)\n"
+                 "  c = c64[] constant((0, 0))\n"
+                 "  ROOT r = c64[2] reduce(x, c), dimensions={1}, to_apply=less\n}\n",
+                 "cpu", "{(1, 1), (2, 2)}");
+    ck_assert(bound.rel == 0 && bound.ulps == 0);
+}
+END_TEST
+
 static struct bound *derived(const char *text, const char *profile, const char *argument,
                              uint64_t seed)
 {
@@ -183,6 +205,14 @@ START_TEST(test_derived)
     ck_assert_double_eq(bounds->element_bounds[1], again->element_bounds[1]);
     bounds_finish(again, 1);
     bounds_finish(bounds, 1);
+    /* Elements that the samples happened to leave near their place get half of what others have. */
+    struct literal *values =
+        read_literal(shape_array(TYPE_F32, 1, (const int64_t[]){3}), "{1, 2, 4}");
+    double own[] = {1e-9, 2e-6, 4e-6};
+    struct bound uneven = {.element_bounds = own};
+    bounds_level(values, &uneven, 1);
+    ck_assert(own[0] == 0.5e-6 && own[1] == 2e-6 && own[2] == 4e-6);
+    literal_release(values);
     /* Nothing moves without roundings. */
     bounds = derived(exponential, "strict", "{0, 5}", 1);
     ck_assert(bounds->element_bounds[0] == 0 && bounds->element_bounds[1] == 0);
@@ -234,6 +264,7 @@ int main(void)
     tcase_add_test(tests, test_default);
     tcase_add_test(tests, test_chains);
     tcase_add_test(tests, test_sums);
+    tcase_add_test(tests, test_sums_of_few);
     tcase_add_test(tests, test_derived);
     tcase_add_test(tests, test_derived_of_narrow_types);
     suite_add_tcase(suite, tests);
