@@ -16,9 +16,11 @@
 #include "hlo/module.h"
 #include "interp/interp.h"
 
-enum { TAMEST = 2, DEFAULT_SAMPLES = 4 };
+enum { TAMEST = 2, DEFAULT_SAMPLES = 4, SAMPLES_IN_DOUBT = 16 };
 /* The part of a default bound within which nothing else is asked. */
 static const double near_part = 1.0 / 32;
+/* Parts of what few samples allow between which more samples are taken. */
+static const double doubt_from = 0.5, doubt_to = 4;
 
 struct run {
     const struct module *module;
@@ -201,12 +203,12 @@ static struct interp_options golden_options(const struct run *run)
 }
 
 /* An element's own bound may be all that there is. */
-static bool derive(struct run *run, const struct literal *reference, struct bound *bounds)
+static bool derive(struct run *run, const struct literal *reference, struct bound *bounds,
+                   int samples)
 {
     struct error err = {0};
     const struct differential_result *result = run->result;
-    int samples =
-        run->options->derived_samples > 0 ? run->options->derived_samples : DEFAULT_SAMPLES;
+    samples = run->options->derived_samples > 0 ? run->options->derived_samples : samples;
     struct interp_options interp = golden_options(run);
     if (!bounds_derived(run->module, run->profile, result->arguments, result->argument_count,
                         samples, run->options->inputs.seed, &interp, reference, bounds, &err)) {
@@ -238,7 +240,7 @@ static void initial_bounds(struct run *run, const struct literal *reference, str
     case TOLERANCE_DERIVED:
         default_bounds(run, profile_find("strict"), bounds);
         text_clear(&run->tolerance);
-        derive(run, reference, bounds);
+        derive(run, reference, bounds, DEFAULT_SAMPLES);
         for (int i = 0; i < count; i++) {
             bounds[i].zeros_equal = run->profile->algebra;
             bounds[i].flush_subnormals = run->profile->flush_subnormals;
@@ -366,19 +368,48 @@ static bool is_near(const struct run *run)
     return near;
 }
 
-/* Compares anew within the spread of the golden; *reference as for try_licences. */
-static void tighten(struct run *run, const struct literal *golden, struct literal **reference,
-                    const struct literal *actual, struct bound *bounds, bool differs)
+/* Compares within the golden's own spread, as so many samples see it. */
+static bool compare_spread(struct run *run, const struct literal *golden,
+                           const struct literal *reference, const struct literal *actual,
+                           struct bound *bounds, int samples)
 {
-    const struct comparison *comparison = &run->result->comparison;
-    if (!derive(run, golden, bounds)) {
-        return;
+    if (!derive(run, golden, bounds, samples)) {
+        return false;
     }
     bounds_level(golden, bounds, run->devices * run->leaves);
     for (int i = 0; i < run->devices * run->leaves; i++) {
         bounds[i].near = near_part;
     }
-    compare_again(run, *reference, actual, bounds);
+    compare_again(run, reference, actual, bounds);
+    return true;
+}
+
+/* After few samples: would more of them, that say more exactly how far is too far, say something
+ * else? */
+static bool is_in_doubt(const struct run *run)
+{
+    const struct comparison *comparison = &run->result->comparison;
+    double largest = 0;
+    for (int i = 0; i < comparison->leaf_count; i++) {
+        if (run->factorizations[i] != FACTORIZATION_SATISFIED) {
+            largest = fmax(largest, comparison->leaves[i].largest_part);
+        }
+    }
+    return run->options->derived_samples == 0 &&
+           (comparison->undecided > 0 || (largest > doubt_from && largest <= doubt_to));
+}
+
+/* Compares anew within the spread of the golden; *reference as for try_licences. */
+static void tighten(struct run *run, const struct literal *golden, struct literal **reference,
+                    const struct literal *actual, struct bound *bounds, bool differs)
+{
+    const struct comparison *comparison = &run->result->comparison;
+    if (!compare_spread(run, golden, *reference, actual, bounds, DEFAULT_SAMPLES)) {
+        return;
+    }
+    if (is_in_doubt(run)) {
+        compare_spread(run, golden, *reference, actual, bounds, SAMPLES_IN_DOUBT);
+    }
     if (!comparison->equal && !differs) {
         try_licences(run, reference, actual, bounds);
     }

@@ -18,7 +18,8 @@
 enum { STRIP = 4096 };
 
 /* The spread times this is the bound: few samples see less than the whole range. */
-static const double safety = 8;
+enum { FEW_SAMPLES = 15 };
+static const double safety_of_few = 8, safety_of_many = 4;
 /* A spread beyond this part of the output's scale decides nothing. */
 static const double undecidable = 0.05;
 
@@ -102,7 +103,8 @@ static bool pass_cancelled(void *context)
 }
 
 /* Widens one number's bound by what one sample shows. */
-static void widen_number(enum type type, double reference, double sample, double *bound)
+static void widen_number(enum type type, double safety, double reference, double sample,
+                         double *bound)
 {
     if (reference == sample || (isnan(reference) && isnan(sample)) || isnan(*bound)) {
         return;
@@ -121,7 +123,8 @@ static void widen_number(enum type type, double reference, double sample, double
 }
 
 /* The same for a leaf. */
-static void widen(const struct literal *reference, const struct literal *sample, double *bounds)
+static void widen(const struct literal *reference, const struct literal *sample, double safety,
+                  double *bounds)
 {
     enum type type = reference->shape->type, part = type_part(type);
     int64_t count = literal_elements(reference);
@@ -131,10 +134,10 @@ static void widen(const struct literal *reference, const struct literal *sample,
                 continue;
             }
             double *bound = &bounds[type_is_complex(type) ? 2 * i : i];
-            widen_number(part, literal_get_double(reference, i), literal_get_double(sample, i),
-                         bound);
+            widen_number(part, safety, literal_get_double(reference, i),
+                         literal_get_double(sample, i), bound);
             if (type_is_complex(type)) {
-                widen_number(part, literal_get_imaginary(reference, i),
+                widen_number(part, safety, literal_get_imaginary(reference, i),
                              literal_get_imaginary(sample, i), bound + 1);
             }
         }
@@ -148,7 +151,7 @@ static void widen(const struct literal *reference, const struct literal *sample,
         float_load(part, a + first * type_bytes(part), references, strip);
         float_load(part, b + first * type_bytes(part), samples, strip);
         for (int64_t i = 0; i < strip; i++) {
-            widen_number(part, references[i], samples[i], &bounds[first + i]);
+            widen_number(part, safety, references[i], samples[i], &bounds[first + i]);
         }
     }
 }
@@ -236,7 +239,8 @@ bool bounds_derived(const struct module *module, const struct profile *profile,
         for (int i = 0; ok && i < leaves; i++) {
             const struct literal *leaf = literal_leaf(reference, i);
             if (shape_is_array(leaf->shape)) {
-                widen(leaf, literal_leaf(value, i), widths[i]);
+                widen(leaf, literal_leaf(value, i),
+                      samples > FEW_SAMPLES ? safety_of_many : safety_of_few, widths[i]);
             }
         }
         literal_release(value);

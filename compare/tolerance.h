@@ -49,11 +49,11 @@ void bounds_default(const struct module *module, const struct profile *profile,
 
 /* Adds element bounds: the golden is evaluated `samples` times with moved roundings (Monte Carlo
  * arithmetic; D. S. Parker, "Monte Carlo Arithmetic", UCLA CSD-970002, 1997) and the same
- * arguments. An element's bound is 8 × its largest deviation (for types of 8 bits and fewer, that
- * deviation and one step), and a step at least where anything in its leaf moved; infinite (NaN for
- * integers) where infinity, NaN or an integer comes and goes. `undecidable` of a leaf is 5 % of its
- * largest element. On several devices (interp tells) arguments, reference and bounds are those of
- * all (devices.h). */
+ * arguments. An element's bound is 8 × its largest deviation, of 16 samples and more 4 × (for types
+ * of 8 bits and fewer, that deviation and one step), and a step at least where anything in its leaf
+ * moved; infinite (NaN for integers) where infinity, NaN or an integer comes and goes.
+ * `undecidable` of a leaf is 5 % of its largest element. On several devices (interp tells)
+ * arguments, reference and bounds are those of all (devices.h). */
 bool bounds_derived(const struct module *module, const struct profile *profile,
                     struct literal *const *arguments, int argument_count, int samples,
                     uint64_t seed, const struct interp_options *interp,
