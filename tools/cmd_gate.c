@@ -116,6 +116,11 @@ static int run_mutants(struct gate_command *command, const struct string_list *p
         fprintf(stderr, "referee: --count, --clean and --seed take no negative number\n");
         return EXIT_USAGE;
     }
+    if (command->options.journal != NULL || command->baseline != NULL || command->junit != NULL ||
+        command->html != NULL || command->annotations != NULL || command->shard != NULL) {
+        fprintf(stderr, "referee: --mutants reports as text and --json alone, and in one go\n");
+        return EXIT_USAGE;
+    }
     mutants->backends = command->options.backends;
     mutants->jobs = (int)command->jobs;
     mutants->json = command->forms.json;

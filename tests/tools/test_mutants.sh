@@ -76,6 +76,8 @@ check "a backend that is none" 3 "names no backend" \
     "$referee" gate --mutants "$folder/m.hlo" --backend nothing:
 check "a negative count" 2 'take no negative number' \
     "$referee" gate --mutants "$folder/m.hlo" --count -1
+check "other reports" 2 'as text and --json alone' \
+    "$referee" gate --mutants "$folder/m.hlo" --html "$folder/page.html"
 "$referee" gate --mutants "$folder/m.hlo" "$folder/sum.hlo" --backend "$literal" --count 40 --seed 3 -v >"$folder/one"
 "$referee" gate --mutants "$folder/m.hlo" "$folder/sum.hlo" --backend "$literal" --count 40 --seed 3 -v >"$folder/two"
 check "a seed decides all" 0 '' diff <(grep -v '^goal' "$folder/one") <(grep -v '^goal' "$folder/two")
