@@ -139,11 +139,11 @@ static void print_help(const struct option *table)
         "passes, and an\nexpectation whose date is over, fail the gate.\n\n");
     options_help(table);
     printf(
-        "\nA gate that was killed goes on where it was, with the same --journal: nothing that "
-        "was done\nis lost or done again. With --mutants faults of every class are planted in the "
+        "\nA gate that was killed goes on where it was, with the same --journal: nothing that was "
+        "done\nis lost or done again. With --mutants faults of every class are planted in the "
         "backends,\nand a table says which were found (docs/mutants.md). Exit status: 0 all as "
-        "expected, 1 not, 2 a bad "
-        "manifest, 3 a backend\nor report that cannot be opened or written.\n");
+        "expected, 1 not,\n2 a bad manifest, 3 a backend or report that cannot be opened or "
+        "written.\n");
 }
 
 int command_gate(int argc, char **argv)
