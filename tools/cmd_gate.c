@@ -116,8 +116,9 @@ static int run_mutants(struct gate_command *command, const struct string_list *p
         fprintf(stderr, "referee: --count, --clean and --seed take no negative number\n");
         return EXIT_USAGE;
     }
-    if (command->options.journal != NULL || command->baseline != NULL || command->junit != NULL ||
-        command->html != NULL || command->annotations != NULL || command->shard != NULL) {
+    const struct gate_forms *forms = &command->forms;
+    if (command->options.journal != NULL || forms->baseline != NULL || forms->junit != NULL ||
+        forms->html != NULL || forms->annotations != NULL || command->shard != NULL) {
         fprintf(stderr, "referee: --mutants reports as text and --json alone, and in one go\n");
         return EXIT_USAGE;
     }
@@ -130,13 +131,12 @@ static int run_mutants(struct gate_command *command, const struct string_list *p
 
 static void print_help(const struct option *table)
 {
-    printf(
-        "usage: referee gate MANIFEST… [--backend URI]…\n"
-        "       referee gate MANIFEST --add MODULE --reason TEXT [--until DATE] [--name NAME]\n"
-        "       referee gate --mutants MANIFEST|MODULE|FOLDER… [--count N] [--seed N]\n\n"
-        "Runs every case of the manifests (YAML; corpus/manifest.h tells the keys) on the "
-        "backends\nand holds the outcomes against the expectations. An expected failure that "
-        "passes, and an\nexpectation whose date is over, fail the gate.\n\n");
+    printf("usage: referee gate MANIFEST… [--backend URI]…\n"
+           "       referee gate MANIFEST --add MODULE --reason TEXT [--until DATE] [--name NAME]\n"
+           "       referee gate --mutants MANIFEST|MODULE|FOLDER… [--count N] [--seed N]\n\n"
+           "Runs every case of the manifests (YAML; corpus/manifest.h tells the keys) on the "
+           "backends\nand holds the outcomes against the expectations. An expected failure that "
+           "passes, and an\nexpectation whose date is over, fail the gate.\n\n");
     options_help(table);
     printf(
         "\nA gate that was killed goes on where it was, with the same --journal: nothing that was "

@@ -14,23 +14,25 @@ struct gate_add {
 };
 
 /* Its rows of a table of options. */
-#define GATE_ADD_OPTIONS(add)                                                                       \
-    {"add",          0,        OPTION_TEXT,                                                         \
-     &(add)->module, "MODULE", "run it and make a case of it, with what it does as expectation"},   \
-        {"name",                                                                                    \
-         0,                                                                                         \
-         OPTION_TEXT,                                                                               \
-         &(add)->name,                                                                              \
-         "NAME",                                                                                    \
-         "--add: the case's name (default: that of its \"//@ case\" line or of the file)"},         \
-        {"reason",       0,      OPTION_TEXT,                                                       \
-         &(add)->reason, "TEXT", "--add: what is wrong; needed for what does not pass"},            \
-        {"until",       0,      OPTION_TEXT,                                                        \
-         &(add)->until, "DATE", "--add: the expectation's last day, YYYY-MM-DD"},                   \
-        {"pass", 0, OPTION_FLAG, &(add)->pass, NULL, "--add: take a module that passes"},           \
-        {"profile",       0,      OPTION_TEXT,                                                      \
-         &(add)->profile, "NAME", "--add: what the backend may do in this case"},                   \
-        {"poison", 0, OPTION_FLAG, &(add)->poison, NULL, "--add: run the case on poisoned memory"}
+#define GATE_ADD_OPTIONS(add)                                                                     \
+    {"add",          0,        OPTION_TEXT,                                                       \
+     &(add)->module, "MODULE", "run it and make a case of it, with what it does as expectation"}, \
+        {"name",                                                                                  \
+         0,                                                                                       \
+         OPTION_TEXT,                                                                             \
+         &(add)->name,                                                                            \
+         "NAME",                                                                                  \
+         "--add: the case's name (default: that of its \"//@ case\" line or of the file)"},       \
+        {"reason",       0,      OPTION_TEXT,                                                     \
+         &(add)->reason, "TEXT", "--add: what is wrong; needed for what does not pass"},          \
+        {"until",       0,      OPTION_TEXT,                                                      \
+         &(add)->until, "DATE", "--add: the expectation's last day, YYYY-MM-DD"},                 \
+        {"pass", 0, OPTION_FLAG, &(add)->pass, NULL, "--add: take a module that passes"},         \
+        {"profile",       0,      OPTION_TEXT,                                                    \
+         &(add)->profile, "NAME", "--add: what the backend may do in this case"},                 \
+    {                                                                                             \
+        "poison", 0, OPTION_FLAG, &(add)->poison, NULL, "--add: run the case on poisoned memory"  \
+    }
 
 /* Runs the module on options->backends (if none are given, on the suite's), writes it into the
  * folder of the manifest with its arguments and the golden's results, and adds the row. The gate
