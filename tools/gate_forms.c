@@ -55,8 +55,9 @@ static int by_date(const void *left, const void *right)
     return strcmp(a->date, b->date);
 }
 
-/* Takes what was written before `date`, which the report itself has. */
-static bool history_add(struct history *history, const char *path, const char *date)
+/* Takes what was written before `date`, which the report itself has; what is named may be of the
+ * same second. */
+static bool history_add(struct history *history, const char *path, const char *date, bool named)
 {
     struct gate_report report;
     struct error err = {0};
@@ -64,7 +65,8 @@ static bool history_add(struct history *history, const char *path, const char *d
         print_error(&err);
         return false;
     }
-    if (strcmp(report.date, date) >= 0) {
+    int order = strcmp(report.date, date);
+    if (order > 0 || (order == 0 && !named)) {
         gate_report_finish(&report);
         return true;
     }
@@ -86,7 +88,7 @@ static bool history_add_folder(struct history *history, DIR *folder, const char 
         if (ending != NULL && strcmp(ending, ".json") == 0) {
             text_clear(&file);
             text_printf(&file, "%s/%s", path, entry->d_name);
-            ok = history_add(history, file.data, date);
+            ok = history_add(history, file.data, date, false);
         }
     }
     text_finish(&file);
@@ -99,7 +101,7 @@ static bool history_load(const struct string_list *paths, const char *date, stru
     for (size_t i = 0; ok && i < paths->count; i++) {
         DIR *folder = opendir(paths->items[i]);
         ok = folder != NULL ? history_add_folder(history, folder, paths->items[i], date)
-                            : history_add(history, paths->items[i], date);
+                            : history_add(history, paths->items[i], date, true);
         if (folder != NULL) {
             closedir(folder);
         }
