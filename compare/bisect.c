@@ -304,6 +304,14 @@ struct bisect_level *bisect_add_level(struct bisection *bisection,
     return level;
 }
 
+/* Which devices part, as in the last run that failed. */
+static void set_devices(struct bisect_level *level, const struct bisection *bisection)
+{
+    level->device = bisection->device;
+    level->devices_wrong = bisection->devices_wrong;
+    level->device_count = bisection->device_count;
+}
+
 void bisect_set_note(struct bisection *bisection, const char *format, ...)
 {
     struct text text;
@@ -358,9 +366,7 @@ void bisect_search(struct bisection *bisection, const struct specimen *specimen,
     level->iteration = iteration;
     level->isolated = isolated;
     if (bisection->device_count > 1) {
-        level->device = bisection->device;
-        level->devices_wrong = bisection->devices_wrong;
-        level->device_count = bisection->device_count;
+        set_devices(level, bisection);
     }
     bisect_set_note(bisection, "%s",
                     isolated ? ""
@@ -453,8 +459,13 @@ bool bisect_run(const struct specimen *specimen, const struct bisect_options *op
     }
     if (found) {
         struct specimen prepared;
+        struct bisection whole_run = bisection;
         prepare(&bisection, specimen, &prepared);
+        bool single = specimen_devices(&prepared) < whole_run.device_count;
         bisect_search(&bisection, &prepared, -1, 0);
+        if (single && result->level_count > 0) { /* the whole says which devices */
+            set_devices(&result->levels[0], &whole_run);
+        }
         specimen_finish(&prepared);
         confirm(&bisection);
     }

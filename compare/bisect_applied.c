@@ -151,19 +151,20 @@ static bool draw_samples(const struct specimen *specimen, const struct instructi
     int count = computation->parameter_count;
     struct literal **sample = memory_zalloc((size_t)count * sizeof *sample);
     struct literal **before = memory_zalloc((size_t)count * sizeof *before);
-    struct specimen body;
+    struct specimen body = {0};
     struct error ignored = {0};
-    bool ok = true;
+    bool ok = true, has_body = false;
     for (int64_t s = 0; ok && s < SAMPLES; s++) {
         struct literal *given = NULL;
         memset(sample, 0, (size_t)count * sizeof *sample);
         ok = draw_sample(instruction, kind, values->lists[0], computation, s, sample);
-        /* Every second time the fold begins anew. */
-        if (ok && kind == APPLIED_REDUCER && s % (SAMPLES / 2) != 0 &&
-            specimen_body(&(struct specimen){.module = specimen->module}, computation, before,
-                          &body, &ignored)) {
+        if (ok && s == 0 && kind == APPLIED_REDUCER) {
+            struct specimen whole = {.module = specimen->module};
+            has_body = specimen_body(&whole, computation, sample, &body, &ignored);
+        }
+        /* In the middle the fold begins anew. */
+        if (ok && has_body && s % (SAMPLES / 2) != 0) {
             given = interp_evaluate(body.module, before, count, NULL, &ignored);
-            specimen_finish(&body);
             if (given != NULL) {
                 fold(computation, given, sample);
             }
@@ -186,6 +187,9 @@ static bool draw_samples(const struct specimen *specimen, const struct instructi
     }
     for (int p = 0; p < count; p++) {
         literal_release(before[p]);
+    }
+    if (has_body) {
+        specimen_finish(&body);
     }
     free(before);
     free(sample);

@@ -99,6 +99,11 @@ static const char devices[] =
     "  all = f32[4] all-reduce(br), replica_groups={{0,1},{2,3}}, to_apply=sum\n"
     "  ROOT r = f32[4] sine(all) }\n";
 
+/* Devices do not matter to each other: one is enough to search on, and it is told which. */
+static const char apart[] =
+    "HloModule apart, replica_count=2, num_partitions=2\n"
+    "ENTRY main { x = f32[4] parameter(0) e = f32[4] exponential(x) ROOT r = f32[4] negate(e) }\n";
+
 /* The path: instructions, each with ":iteration" where it is in a loop. */
 static const struct {
     const char *text, *uri, *path;
@@ -127,6 +132,7 @@ static const struct {
     {devices, "mutant:replica_groups?instruction=all", "all", true, false, 0, 4},
     {devices, "mutant:dropped?instruction=fn", "br fn", true, false, 0, 1},
     {devices, "mutant:operands?instruction=rs", "br rs", true, false, 1, 3},
+    {apart, "mutant:dropped?instruction=e", "e", true, false, 0, 4},
     {devices, "mutant:reducer?instruction=c", "all c", false, true, 0, 4},
 };
 
