@@ -264,6 +264,33 @@ static void print_problem(const struct error *err, struct text *out)
     error_print(err, out);
 }
 
+/* What `passes` is asked, where the module has its own shardings and XLA partitions it. */
+static void print_passes(const struct spmd_command *command, const char *path,
+                         const struct loaded_module *part, const struct arguments *arguments,
+                         struct text *out)
+{
+    const char *backend = command->backend != NULL ? command->backend : "cpu:";
+    if (command->partitioned != NULL || command->shardings != NULL || command->draw >= 0 ||
+        strchr(part->name, '#') != NULL) {
+        return;
+    }
+    text_append(out, "referee passes ");
+    text_shell(out, path);
+    text_append(out, " --backend ");
+    text_quoted(out, backend);
+    for (size_t i = 0; i < command->flags.count; i++) {
+        text_append(out, " --option ");
+        text_shell(out, command->flags.items[i]);
+    }
+    for (size_t i = 0; i < command->inputs.count; i++) {
+        text_append(out, " --inputs ");
+        text_quoted(out, command->inputs.items[i]);
+    }
+    if (arguments->source == ARGUMENTS_SEED) {
+        text_printf(out, " --seed %lld", (long long)command->seed);
+    }
+}
+
 static void judge_part(struct spmd_command *command, const struct loaded_module *part,
                        const char *path)
 {
@@ -271,14 +298,16 @@ static void judge_part(struct spmd_command *command, const struct loaded_module 
     struct case_header header = {0};
     struct arguments arguments = {0};
     struct sharding_holders holders = {0};
-    struct text line;
+    struct text line, passes;
     text_init(&line);
+    text_init(&passes);
     char *drawn = NULL;
     struct spmd_entry entry = {.module = part->name,
                                .backend = command->partitioner.backend != NULL
                                               ? backend_uri(command->partitioner.backend)
                                               : "",
-                               .inputs = ""};
+                               .inputs = "",
+                               .passes = ""};
     bool good = part->module != NULL;
     if (!good) {
         err = *part->error;
@@ -306,6 +335,8 @@ static void judge_part(struct spmd_command *command, const struct loaded_module 
     findings_finish(&findings);
     if (good) {
         entry.inputs = argument_source_text(arguments.source);
+        print_passes(command, path, part, &arguments, &passes);
+        entry.passes = passes.data;
         judge_module(command, part->module, &arguments, &entry);
     } else {
         struct text problem;
@@ -320,6 +351,7 @@ static void judge_part(struct spmd_command *command, const struct loaded_module 
     sharding_holders_finish(&holders);
     free(drawn);
     text_finish(&line);
+    text_finish(&passes);
 }
 
 static void judge_file(struct spmd_command *command, const char *path)

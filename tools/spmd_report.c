@@ -53,6 +53,12 @@ static void append_details(const char *name, const struct spmd_result *result,
     text_append_lines(side->notes, "    note: ", out);
 }
 
+/* Whether a walk over the compiler's passes has something to say. */
+static bool names_pass(const struct spmd_entry *entry, const struct spmd_result *result)
+{
+    return result->outcome == OUTCOME_MISMATCH && entry->passes[0] != '\0';
+}
+
 void spmd_report_text(const struct spmd_entry *entry, const struct spmd_result *result,
                       bool verbose, struct text *out)
 {
@@ -84,6 +90,10 @@ void spmd_report_text(const struct spmd_entry *entry, const struct spmd_result *
             text_printf(out, "    tolerance: %s\n", result->simulated.tolerance_text);
         }
         text_printf(out, "    again: %s\n", entry->command);
+        if (names_pass(entry, result)) {
+            text_printf(out, "    which pass: %s --partitions %d\n", entry->passes,
+                        entry->partition_count);
+        }
     }
 }
 
@@ -169,6 +179,16 @@ json_t *spmd_report_json(const struct spmd_entry *entry, const struct spmd_resul
         json_object_set_new(object, "executed",
                             side_json(result, &result->executed, &result->executed_conflict));
     }
+    json_t *next = json_array();
+    if (names_pass(entry, result)) {
+        struct text command;
+        text_init(&command);
+        text_printf(&command, "%s --partitions %d", entry->passes, entry->partition_count);
+        json_array_append_new(
+            next, json_pack("{s:s, s:s}", "label", "which pass", "command", command.data));
+        text_finish(&command);
+    }
+    json_object_set_new(object, "next", next);
     return object;
 }
 

@@ -12,6 +12,7 @@ struct spmd_entry {
     const char *backend; /* URI, or "" */
     const char *inputs;  /* where they came from */
     const char *command; /* that repeats this run */
+    const char *passes;  /* the command that names the pass, without --partitions; "" = none does */
     int partition_count;
 };
 

@@ -125,6 +125,8 @@ if referee show backends | grep -q '^  cpu   /'; then
     known=$source/corpus/suites/known/slice_of_slice.hlo
     follow 'cpu:' 'first wrong' 1 'first wrong: second \(dynamic-slice\)' referee run "$known"
     follow 'cpu:' 'which pass' 1 'first bad pass: algsimp' referee run "$known"
+    follow 'spmd' 'which pass' 1 'first bad pass: .*spmd' \
+        referee spmd "$source/corpus/suites/spmd/dus_clamped_start.hlo"
 fi
 
 finish
