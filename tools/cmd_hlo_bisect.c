@@ -92,12 +92,11 @@ static int run(struct hlo_bisect *tool, const char *input)
     struct shrink_command *shrink = &tool->shrink;
     shrink->folder = tool->dump_path;
     shrink->script = tool->script[0] != '\0' ? tool->script : NULL;
-    shrink->failing.tolerance = "xla";
+    shrink->failing.abs = tool->abs_error;
+    shrink->failing.rel = tool->rel_error;
     if (!failing_set(&shrink->failing) || !make_folder(tool->dump_path)) {
         return STATUS_FAILED;
     }
-    shrink->failing.differential.abs_error_bound = tool->abs_error;
-    shrink->failing.differential.rel_error_bound = tool->rel_error;
     int status =
         shrink_command_run(shrink, input) == EXIT_AS_EXPECTED ? STATUS_TRIMMED : STATUS_FAILED;
     if (status == STATUS_TRIMMED && strcmp(tool->output_format, "pb") == 0 &&
@@ -132,7 +131,7 @@ static bool check_words(struct hlo_bisect *tool)
 int command_hlo_bisect(int argc, char **argv)
 {
     struct hlo_bisect tool = {
-        .shrink = {.failing = {.seed = 42, .timeout = 60}, .jobs = 2, .runs = 1, .failures = 1},
+        .shrink = {.failing = FAILING_DEFAULTS, .jobs = 2, .runs = 1, .failures = 1},
         .input = "",
         .script = "",
         .dump_path = "/tmp/hlo_bisect",
@@ -143,6 +142,7 @@ int command_hlo_bisect(int argc, char **argv)
         .rel_error = 0.1};
     const char *ignored = NULL;
     bool help = false;
+    tool.shrink.failing.seed = 42;
     const struct option table[] = {
         {"input", 0, OPTION_TEXT, &tool.input, "FILE",
          "the module: HloSnapshot, HloProto or text; may be given without the flag"},

@@ -31,7 +31,7 @@ enum { FLAKY_RUNS = 10 };
 
 static bool backend_compiles(const char *uri)
 {
-    static const char *const compilers[] = {"cpu:", "cuda:", "tpu:", "pjrt:"};
+    static const char *const compilers[] = {"cpu:", "cuda:", "tpu:", "pjrt:", "jaxlib:"};
     bool compiles = false;
     for (size_t i = 0; i < sizeof compilers / sizeof *compilers; i++) {
         compiles |= strncmp(uri, compilers[i], strlen(compilers[i])) == 0;

@@ -168,7 +168,7 @@ static void run_release(struct search *search, struct judged *release)
     }
     struct differential_options options = search->options->failing->differential;
     options.arguments = search->specimen.arguments;
-    options.argument_count = search->specimen.argument_count;
+    options.argument_count = specimen_argument_total(&search->specimen);
     struct differential_result result;
     differential_run(search->specimen.module, backend, search->reference, &options, &result);
     failure_signature_of(&result, &release->signature);
@@ -409,9 +409,13 @@ static void print_summary(const struct search *search, const char *path)
            search->seconds);
     if (search->change_count > 0) {
         const struct change *last = &search->changes[search->change_count - 1];
-        printf("see it: referee run %s --backend %s --backend %s --seed %lld\n", path,
+        struct text typed;
+        text_init(&typed);
+        failing_repeat(search->options->failing, &typed);
+        printf("see it: referee run %s --backend %s --backend %s --seed %lld%s\n", path,
                name_of(search, last->from), name_of(search, last->to),
-               (long long)search->options->failing->seed);
+               (long long)search->options->failing->seed, typed.data);
+        text_finish(&typed);
     }
 }
 
