@@ -293,6 +293,7 @@ static void keep_fault(struct unit_run *run, const struct fault_outcome *fault)
         printf("%-8s %-12s %-8s %s  %s  %s  %s\n", verdicts[fault->verdict],
                outcome_text(fault->outcome), fault->by_xla ? "xla" : "", run->part->name,
                fault->uri, fault->what, excess.data);
+        fflush(stdout);
     }
     pthread_mutex_unlock(&work->mutex);
     text_finish(&excess);
