@@ -173,6 +173,7 @@ static void print_clean(const struct unit_run *run)
     progress_clear(&run->work->progress);
     printf("%-8s %-12s %-8.3g %s  %s  seed %llu\n", "clean", outcome_text(run->clean.outcome), part,
            run->part->name, run->subject->backend, (unsigned long long)run->options.inputs.seed);
+    fflush(stdout);
 }
 
 /* The run without a fault. False when there is nothing to plant faults in. */
@@ -287,6 +288,7 @@ static void keep_fault(struct unit_run *run, const struct fault_outcome *fault)
             add_finding(run, MUTANTS_MISSED, fault->class, fault->what, fault->uri, fault->outcome);
         free(missed->excess);
         missed->excess = memory_strdup(excess.data);
+        fflush(stdout);
     }
     if (work->options->verbose) {
         progress_clear(&work->progress);

@@ -15,6 +15,7 @@
 #include "hlo/module.h"
 #include "hlo/verify.h"
 #include "tools/modules.h"
+#include "tools/progress.h"
 
 /* The golden, rounding every step as it is written: as a backend of its own that is right. */
 static const char literal_golden[] = "interp:?fidelity=literal";
@@ -185,12 +186,20 @@ static void add_module(struct mutants_plan *plan, const struct manifest *manifes
 
 static void find_subjects(struct mutants_plan *plan, const struct mutants_options *options)
 {
+    size_t count = 0;
+    for (size_t m = 0; m < plan->manifest_count; m++) {
+        count += (size_t)plan->manifests[m].case_count;
+    }
+    struct progress progress;
+    progress_start(&progress, count);
     for (size_t m = 0; m < plan->manifest_count; m++) {
         const struct manifest *manifest = &plan->manifests[m];
         for (int i = 0; i < manifest->case_count; i++) {
             struct loaded_file file;
             struct error err = {0};
+            progress_step(&progress, manifest->cases[i].name);
             if (!module_load(manifest->cases[i].file, &file, &err)) {
+                progress_clear(&progress);
                 fprintf(stderr, "left out, ");
                 print_error(&err);
                 continue;
@@ -201,6 +210,7 @@ static void find_subjects(struct mutants_plan *plan, const struct mutants_option
             loaded_file_finish(&file);
         }
     }
+    progress_clear(&progress);
 }
 
 /* --- units --- */
