@@ -288,7 +288,6 @@ static void keep_fault(struct unit_run *run, const struct fault_outcome *fault)
             add_finding(run, MUTANTS_MISSED, fault->class, fault->what, fault->uri, fault->outcome);
         free(missed->excess);
         missed->excess = memory_strdup(excess.data);
-        fflush(stdout);
     }
     if (work->options->verbose) {
         progress_clear(&work->progress);
