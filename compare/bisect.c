@@ -66,8 +66,7 @@ static bool fails_as_wanted(const struct differential_result *result,
 {
     struct failure_signature signature;
     failure_signature_of(result, &signature);
-    bool same = signature.outcome == OUTCOME_MISMATCH ? wanted->outcome == OUTCOME_MISMATCH
-                                                      : failure_signature_equal(&signature, wanted);
+    bool same = failure_signature_alike(&signature, wanted);
     failure_signature_finish(&signature);
     return same;
 }
@@ -453,8 +452,7 @@ bool bisect_run(const struct specimen *specimen, const struct bisect_options *op
         remember(&bisection, &run);
         ok = run.outcome != OUTCOME_UNSUPPORTED ||
              error_set(err, ERROR_UNIMPLEMENTED, "%s", run.message);
-        found = ok && run.outcome != OUTCOME_PASS && run.outcome != OUTCOME_VACUOUS &&
-                run.outcome != OUTCOME_INCONCLUSIVE;
+        found = ok && failure_signature_fails(&result->signature);
         differential_result_finish(&run);
     }
     if (found) {

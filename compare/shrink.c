@@ -280,13 +280,27 @@ void failure_signature_of(const struct differential_result *result,
     signature->outcome = result->outcome;
     signature->kind = result->outcome == OUTCOME_MISMATCH
                           ? memory_strdup(mismatch_kind(&result->comparison))
-                      : result->outcome == OUTCOME_PASS ? memory_strdup("")
-                                                        : constant_words(result->message);
+                      : result->outcome == OUTCOME_PASS || result->outcome == OUTCOME_FLAKY
+                          ? memory_strdup("")
+                          : constant_words(result->message);
 }
 
 bool failure_signature_equal(const struct failure_signature *a, const struct failure_signature *b)
 {
     return a->outcome == b->outcome && strcmp(a->kind, b->kind) == 0;
+}
+
+bool failure_signature_alike(const struct failure_signature *part,
+                             const struct failure_signature *whole)
+{
+    return part->outcome == OUTCOME_MISMATCH ? whole->outcome == OUTCOME_MISMATCH
+                                             : failure_signature_equal(part, whole);
+}
+
+bool failure_signature_fails(const struct failure_signature *signature)
+{
+    return signature->outcome != OUTCOME_PASS && signature->outcome != OUTCOME_VACUOUS &&
+           signature->outcome != OUTCOME_INCONCLUSIVE && signature->outcome != OUTCOME_UNSUPPORTED;
 }
 
 void failure_signature_print(const struct failure_signature *signature, struct text *out)

@@ -23,6 +23,13 @@ void failure_signature_finish(struct failure_signature *signature);
 void failure_signature_of(const struct differential_result *result,
                           struct failure_signature *signature);
 bool failure_signature_equal(const struct failure_signature *a, const struct failure_signature *b);
+/* May a part that fails like `part` have the cause of a whole that fails like `whole`? What is
+ * wrong in one way (NaN) further down may be wrong in another (values) where it begins, but a crash
+ * is no wrong value. */
+bool failure_signature_alike(const struct failure_signature *part,
+                             const struct failure_signature *whole);
+/* Is it a failure of the backend? Not PASS, VACUOUS, INCONCLUSIVE or UNSUPPORTED. */
+bool failure_signature_fails(const struct failure_signature *signature);
 /* "MISMATCH values", "CRASH Check failed: …" */
 void failure_signature_print(const struct failure_signature *signature, struct text *out);
 

@@ -90,9 +90,7 @@ static bool find_signature(struct shrink_command *command)
         differential_run(command->specimen.module, test->backends[0], test->references[0], &options,
                          &result);
         failure_signature_of(&result, &signature);
-        bool fails = signature.outcome != OUTCOME_PASS && signature.outcome != OUTCOME_VACUOUS &&
-                     signature.outcome != OUTCOME_INCONCLUSIVE &&
-                     signature.outcome != OUTCOME_UNSUPPORTED;
+        bool fails = failure_signature_fails(&signature);
         if (fails && test->signature.kind == NULL) {
             test->signature = signature;
             failed++;
@@ -189,8 +187,7 @@ static bool is_over(void *context)
            (command->seconds > 0 && clock_seconds() - command->start > command->seconds);
 }
 
-/* How the part fails, if it does so for the cause of the whole: what is wrong in one way (NaN)
- * further down may be wrong in another (values) where it begins, but not a crash a wrong value. */
+/* How the part fails, if it does so for the cause of the whole. */
 static bool adopt_signature(struct shrink_command *command, const struct specimen *part)
 {
     struct shrink_backend_test *test = &command->test;
@@ -204,9 +201,7 @@ static bool adopt_signature(struct shrink_command *command, const struct specime
         failure_signature_finish(&signature);
         differential_run(part->module, test->backends[0], test->references[0], &options, &result);
         failure_signature_of(&result, &signature);
-        bool mismatch = signature.outcome == OUTCOME_MISMATCH;
-        same = mismatch ? test->signature.outcome == OUTCOME_MISMATCH
-                        : failure_signature_equal(&signature, &test->signature);
+        same = failure_signature_alike(&signature, &test->signature);
         differential_result_finish(&result);
     }
     if (same) {

@@ -1,6 +1,7 @@
 /* Parts of a specimen: up to an instruction, an instruction alone, a called computation. */
 #include <stdlib.h>
 
+#include "hlo/base/arena.h"
 #include "hlo/base/error.h"
 #include "hlo/shrink/shrink_internal.h"
 
@@ -106,5 +107,77 @@ bool specimen_of_device(const struct specimen *specimen, int set, struct specime
     specimen_borrow(specimen, part);
     shrink_keep_sets(part, set, 1);
     part->module->config.replica_count = part->module->config.partition_count = 1;
+    return finish_part(part, err);
+}
+
+/* The instruction of the part becomes a parameter with the values of `old`, one a set, if there are
+ * such for all sets. */
+static void become_parameter(struct specimen *part, struct instruction *instruction,
+                             shrink_value *value, void *context, const struct instruction *old)
+{
+    int sets = specimen_sets(part), count = 0;
+    struct literal **arguments = memory_zalloc(((size_t)sets + 1) * sizeof(struct literal *));
+    while (count < sets && (arguments[count] = value(context, old, count)) != NULL) {
+        count++;
+    }
+    if (count == sets) {
+        shrink_become_parameter(part, instruction, arguments);
+    }
+    for (int s = 0; count < sets && s < count; s++) {
+        literal_release(arguments[s]);
+    }
+    free(arguments);
+}
+
+static struct literal *constant_value(void *context, const struct instruction *constant, int set)
+{
+    (void)context;
+    (void)set;
+    return literal_retain(constant->literal);
+}
+
+bool specimen_lift_constants(const struct specimen *specimen, struct specimen *part,
+                             struct error *err)
+{
+    specimen_borrow(specimen, part);
+    struct computation *entry = part->module->entry;
+    for (int i = 0; i < entry->count; i++) {
+        struct instruction *constant = entry->instructions[i];
+        if (constant->opcode == OP_CONSTANT && shape_is_array(constant->shape) &&
+            constant != entry->root) {
+            become_parameter(part, constant, constant_value, NULL, constant);
+        }
+    }
+    return finish_part(part, err);
+}
+
+bool specimen_context(const struct specimen *specimen, int depth, shrink_value *value,
+                      void *context, struct specimen *part, struct error *err)
+{
+    const struct computation *from = specimen->module->entry;
+    int *distance = memory_zalloc(((size_t)from->count + 1) * sizeof *distance);
+    for (int i = 0; i < from->count; i++) {
+        distance[i] = from->count + 1;
+    }
+    distance[from->root->id] = 0;
+    for (int i = from->root->id; i >= 0; i--) { /* users come after what they use */
+        const struct instruction *user = from->instructions[i];
+        for (int k = 0; k < user->operand_count; k++) {
+            int *own = &distance[user->operands[k]->id];
+            *own = *own < distance[i] + 1 ? *own : distance[i] + 1;
+        }
+    }
+    specimen_borrow(specimen, part);
+    struct computation *entry = part->module->entry;
+    for (int i = 0; i < from->count; i++) {
+        const struct instruction *old = from->instructions[i];
+        bool stays = distance[i] <= depth || distance[i] > from->count ||
+                     old->opcode == OP_PARAMETER || old->opcode == OP_CONSTANT ||
+                     !shape_is_array(old->shape) || shape_is_dynamic(old->shape);
+        if (!stays) {
+            become_parameter(part, entry->instructions[i], value, context, old);
+        }
+    }
+    free(distance);
     return finish_part(part, err);
 }

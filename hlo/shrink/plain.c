@@ -70,6 +70,13 @@ static struct literal *retyped_literal(const struct literal *literal, enum type 
             double value = literal_get_double(literal, i);
             type_is_complex(to) ? literal_set_complex(result, i, value, 0)
                                 : literal_set_double(result, i, value);
+        } else if (type_is_float(from)) {
+            double value = literal_get_double(literal, i);
+            if (!(fabs(value) < 0x1p31)) { /* NaN too */
+                literal_release(result);
+                return NULL;
+            }
+            literal_set_int(result, i, (int64_t)value);
         } else {
             literal_set_int(result, i, literal_get_int(literal, i));
         }
@@ -77,14 +84,10 @@ static struct literal *retyped_literal(const struct literal *literal, enum type 
     return result;
 }
 
-bool apply_types(const struct specimen *original, struct specimen *copy, struct shrink_place place,
-                 shrink_value *value, void *context)
+/* Every element type `from` becomes `to`; false where a literal cannot. */
+static bool retype(struct specimen *copy, enum type from, enum type to)
 {
-    enum type from = type_changes[place.variant].from, to = type_changes[place.variant].to;
     struct module *module = copy->module;
-    (void)original;
-    (void)value;
-    (void)context;
     for (int c = 0; c < module->count; c++) {
         struct computation *computation = module->computations[c];
         for (int i = 0; i < computation->count; i++) {
@@ -112,6 +115,26 @@ bool apply_types(const struct specimen *original, struct specimen *copy, struct 
         shrink_set_argument(copy, k, argument);
     }
     return true;
+}
+
+bool apply_types(const struct specimen *original, struct specimen *copy, struct shrink_place place,
+                 shrink_value *value, void *context)
+{
+    (void)original;
+    (void)value;
+    (void)context;
+    return retype(copy, type_changes[place.variant].from, type_changes[place.variant].to);
+}
+
+bool specimen_retype(const struct specimen *specimen, enum type from, enum type to,
+                     struct specimen *part, struct error *err)
+{
+    specimen_borrow(specimen, part);
+    if (retype(part, from, to) && specimen_settle(part, err)) {
+        return true;
+    }
+    specimen_finish(part);
+    return error_set(err, ERROR_INVALID_ARGUMENT, "it cannot be had with other types");
 }
 
 /* --- attributes --- */

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hlo/types.h"
+
 struct computation;
 struct error;
 struct instruction;
@@ -38,6 +40,10 @@ bool specimen_copy(const struct specimen *specimen, struct specimen *copy, struc
  * left no module. */
 bool specimen_settle(struct specimen *specimen, struct error *err);
 
+/* The golden's values of instructions of the entry, for making arguments of them, on the device
+ * that has this set of arguments: owned by the caller; NULL when there is none. */
+typedef struct literal *shrink_value(void *context, const struct instruction *instruction, int set);
+
 /* --- parts of a specimen, each a borrowed copy of its own; false with *err when there is none ---
  */
 
@@ -57,6 +63,19 @@ bool specimen_body(const struct specimen *specimen, const struct computation *co
  * or ask for a device's number, or it is another one then. */
 bool specimen_of_device(const struct specimen *specimen, int set, struct specimen *part,
                         struct error *err);
+
+/* The same with parameters, whose arguments are the values, for the constants of the entry. */
+bool specimen_lift_constants(const struct specimen *specimen, struct specimen *part,
+                             struct error *err);
+/* The root and what stands at most so many operands above it; what is further away becomes
+ * parameters with the values that `value` gives (retained; NULL where it has none: then the
+ * instruction stays). */
+bool specimen_context(const struct specimen *specimen, int depth, shrink_value *value,
+                      void *context, struct specimen *part, struct error *err);
+
+/* The same with one element type in the place of another, everywhere; values are converted. */
+bool specimen_retype(const struct specimen *specimen, enum type from, enum type to,
+                     struct specimen *part, struct error *err);
 
 /* --- sizes --- */
 
@@ -79,10 +98,6 @@ struct shrink_places {
     struct shrink_place *list; /* the most promising first */
 };
 void shrink_places_finish(struct shrink_places *places);
-
-/* The golden's values of instructions of the entry, for making arguments of them, on the device
- * that has this set of arguments: owned by the caller; NULL when there is none. */
-typedef struct literal *shrink_value(void *context, const struct instruction *instruction, int set);
 
 struct simplification {
     const char *name, *summary;
