@@ -74,6 +74,22 @@ bool convolution_describe(struct convolution *convolution, const struct instruct
     return true;
 }
 
+static bool run(const struct convolution *convolution, bool finite, struct error *err)
+{
+    int single = finite ? convolution_single_taps(convolution) : -1;
+    bool ok = true;
+    for (int64_t o = 0; single >= 0 && o < convolution->dimensions[single].output_size && ok; o++) {
+        struct convolution part = convolution_at(convolution, single, o);
+        ok = run(&part, finite, err);
+    }
+    if (single >= 0) {
+        return ok;
+    }
+    return convolution->bounds == NULL && convolution_is_depthwise(convolution)
+               ? convolution_depthwise(convolution, err)
+               : convolution_by_products(convolution, err);
+}
+
 /* bounds: NULL, or where those of sums go that are not rounded. */
 static struct literal *evaluate(const struct instruction *instruction, const struct literal *lhs,
                                 const struct literal *rhs, const struct shape *shape, bool in_order,
@@ -89,12 +105,13 @@ static struct literal *evaluate(const struct instruction *instruction, const str
         *bounds = literal_create(shape_with_type(shape, TYPE_F32), err);
         ok = *bounds != NULL;
         convolution.bounds = ok ? literal_data(*bounds) : NULL;
-        ok = ok && convolution_by_products(&convolution, err);
     } else if (ok) {
         convolution.format.in_order = in_order;
-        ok = convolution_is_depthwise(&convolution) ? convolution_depthwise(&convolution, err)
-                                                    : convolution_by_products(&convolution, err);
     }
+    /* Padding and holes matter only to what is not finite in the kernel. */
+    bool finite =
+        ok && (!type_is_float(type_part(kernel->shape->type)) || convolution_all_finite(kernel));
+    ok = ok && run(&convolution, finite, err);
     literal_release(input);
     literal_release(kernel);
     if (!ok) {

@@ -31,7 +31,7 @@ static bool has_holes(const struct instruction *instruction)
 }
 
 /* Every convolution with padding asks this, so it is done by strips. */
-static bool all_finite(const struct literal *literal)
+bool convolution_all_finite(const struct literal *literal)
 {
     enum type part = type_part(literal->shape->type);
     int64_t count = literal_elements(literal) * (type_is_complex(literal->shape->type) ? 2 : 1);
@@ -85,7 +85,7 @@ bool convolution_mark_holes(const struct instruction *instruction, struct litera
 {
     const struct literal *kernel = dense[1];
     if (!type_is_float(type_part(kernel->shape->type)) || !has_holes(instruction) ||
-        all_finite(kernel)) {
+        convolution_all_finite(kernel)) {
         return true;
     }
     const struct dim_labels *labels = attr_dim_labels(instruction);

@@ -76,6 +76,16 @@ bool convolution_mark_holes(const struct instruction *instruction, struct litera
 int64_t convolution_rows(const struct convolution *convolution);
 int64_t convolution_taps(const struct convolution *convolution);
 
+/* A dimension in which each output position has exactly one tap, and the kernel several; −1: there
+ * is none (convolution_taps.c). */
+int convolution_single_taps(const struct convolution *convolution);
+/* The convolution at one output position of such a dimension, which then has size 1. */
+struct convolution convolution_at(const struct convolution *convolution, int dimension,
+                                  int64_t position);
+
+/* No NaN and no infinity among a literal's floats. */
+bool convolution_all_finite(const struct literal *literal);
+
 /* Evaluates all groups by products. Fails only with RESOURCE_EXHAUSTED. */
 bool convolution_by_products(const struct convolution *convolution, struct error *err);
 

@@ -1,4 +1,5 @@
 /* convolution against its definition, with exact sums by MPFR. */
+#include "interp/convolution_plan.h"
 #include "one_op.h"
 
 static struct rng rng;
@@ -202,6 +203,20 @@ static const struct convolution_case cases[] = {
     {"0,5,5,2", "3,3,2,4", "0,3,3,4", "window={size=3x3}, dim_labels=b01f_01io->b01f"},
     {"1,5,5,0", "3,3,0,4", "1,3,3,4", "window={size=3x3}, dim_labels=b01f_01io->b01f"},
     {"1,2,2,1", "1,1,1,3", "1,6,6,3", "window={size=1x1 pad=2_2x2_2}, dim_labels=b01f_01io->b01f"},
+    /* One tap a position: batch dimensions, one and two; outer ones; beside an ordinary one. */
+    {"3,4,5", "3,5,6", "3,4,6", "window={size=3 stride=2 lhs_dilate=3}, dim_labels=0bf_0io->0bf"},
+    {"3,2,4,5", "3,2,5,6", "3,2,4,6",
+     "window={size=3x2 stride=2x1 lhs_dilate=3x2}, dim_labels=01bf_01io->01bf"},
+    {"2,3,5,1", "5,4,6,1", "2,3,4,6",
+     "window={size=1x4 pad=0_0x3_3 rhs_reversal=0x1}, dim_labels=0bf1_i1o0->0b1f"},
+    {"3,4,7,5", "3,2,5,6", "3,4,6,6",
+     "window={size=3x2 stride=2x1 lhs_dilate=3x1}, dim_labels=0b1f_01io->0b1f"},
+    {"3,4,5", "3,5,6", "3,4,6",
+     "window={size=3 stride=2 lhs_dilate=3 rhs_reversal=1}, dim_labels=0bf_0io->0bf"},
+    /* One tap or none, and two in some places: ordinary. */
+    {"3,4,5", "3,5,6", "5,4,6",
+     "window={size=3 pad=1_1 stride=2 lhs_dilate=4}, dim_labels=0bf_0io->0bf"},
+    {"3,4,5", "3,5,6", "5,4,6", "window={size=3 pad=1_1 lhs_dilate=2}, dim_labels=0bf_0io->0bf"},
 };
 
 static void check_case(const struct convolution_case *test, const char *type, const char *result)
@@ -467,6 +482,42 @@ START_TEST(test_negative_zeros)
 }
 END_TEST
 
+/* Which dimensions have one tap a position. */
+START_TEST(test_single_taps)
+{
+    struct convolution_dimension ordinary = {.input_size = 5,
+                                             .output_size = 4,
+                                             .kernel_size = 2,
+                                             .stride = 1,
+                                             .tap_step = 1,
+                                             .hole_step = 1};
+    struct convolution_dimension batch = {.input_size = 3,
+                                          .output_size = 3,
+                                          .kernel_size = 3,
+                                          .stride = 2,
+                                          .tap_step = 1,
+                                          .hole_step = 3};
+    struct convolution_dimension outer = {.input_size = 1,
+                                          .output_size = 4,
+                                          .kernel_size = 4,
+                                          .stride = 1,
+                                          .padding = 3,
+                                          .tap_step = 1,
+                                          .hole_step = 1};
+    struct convolution convolution = {.rank = 2, .dimensions = {ordinary, batch}};
+    ck_assert_int_eq(convolution_single_taps(&convolution), 1);
+    convolution.dimensions[0] = outer;
+    ck_assert_int_eq(convolution_single_taps(&convolution), 0);
+    struct convolution part = convolution_at(&convolution, 0, 2);
+    ck_assert_int_eq(convolution_single_taps(&part), 1);
+    convolution.dimensions[0] = convolution.dimensions[1] = ordinary;
+    ck_assert_int_eq(convolution_single_taps(&convolution), -1);
+    convolution.dimensions[0].stride = 3; /* the last position has no tap */
+    convolution.dimensions[0].hole_step = 4;
+    ck_assert_int_eq(convolution_single_taps(&convolution), -1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("interp_convolution");
@@ -474,6 +525,7 @@ int main(void)
     tcase_add_checked_fixture(tests, setup, NULL);
     tcase_add_loop_test(tests, test_cases, 0, 7);
     tcase_add_test(tests, test_mixed_types);
+    tcase_add_test(tests, test_single_taps);
     tcase_add_loop_test(tests, test_large, 0, 3);
     tcase_add_test(tests, test_unspecified);
     tcase_add_test(tests, test_padding_takes_part);
