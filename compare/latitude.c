@@ -307,7 +307,9 @@ static bool same_number(const struct literal *a, const struct literal *b, int64_
 {
     double x = number_at(a, number), y = number_at(b, number);
     if (!type_is_float(type_part(a->shape->type))) {
-        return literal_get_bits(a, number) == literal_get_bits(b, number);
+        return a->shape->type == TYPE_PRED
+                   ? (x != 0) == (y != 0)
+                   : literal_get_bits(a, number) == literal_get_bits(b, number);
     }
     return (isnan(x) && isnan(y)) || (x == y && signbit(x) == signbit(y));
 }

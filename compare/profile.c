@@ -138,6 +138,11 @@ static bool reducer_rounds(const struct computation *reducer)
         case OP_GET_TUPLE_ELEMENT:
         case OP_COPY:
         case OP_CONVERT:
+        case OP_REAL:
+        case OP_IMAG:
+        case OP_COMPLEX:
+        case OP_NOT:
+        case OP_XOR:
             break;
         default:
             return true;
