@@ -173,15 +173,23 @@ static bool draws_random_numbers(const struct module *module)
     return false;
 }
 
+static void judge_inconclusive(const struct specimen *specimen,
+                               const struct triage_options *options,
+                               const struct differential_result *result,
+                               struct triage_finding *finding);
+
 /* Only under the tolerance that was asked for does it fail. */
 static bool judge_permitted(const struct specimen *specimen, const struct triage_options *options,
+                            const struct differential_result *result,
                             struct triage_finding *finding)
 {
     struct differential_result standard;
     finding->runs++;
     triage_run(options, specimen, &standard);
     bool passes = standard.outcome == OUTCOME_PASS || standard.outcome == OUTCOME_VACUOUS;
-    if (passes) {
+    if (passes && strstr(standard.notes, "own spread") != NULL) {
+        judge_inconclusive(specimen, options, result, finding);
+    } else if (passes) {
         struct text names;
         text_init(&names);
         for (int i = 0; i < licence_count; i++) {
@@ -193,8 +201,7 @@ static bool judge_permitted(const struct specimen *specimen, const struct triage
             }
             text_finish(&words);
         }
-        bool spread = strstr(standard.notes, "own spread") != NULL;
-        text_append(&names, names.size > 0 ? "" : spread ? "the golden's own spread" : "rounding");
+        text_append(&names, names.size > 0 ? "" : "rounding");
         triage_set(&finding->judgement, TRIAGE_PERMITTED, TRIAGE_STRONG,
                    "it passes under the default tolerance (%s): %s", standard.tolerance_text,
                    names.data);
@@ -344,7 +351,7 @@ bool triage_judge_whole(const struct specimen *specimen, const struct triage_opt
         judge_inconclusive(specimen, options, result, finding);
         return true;
     case OUTCOME_MISMATCH:
-        return judge_permitted(specimen, options, finding) ||
+        return judge_permitted(specimen, options, result, finding) ||
                judge_open(specimen, result, false, finding);
     default:
         return false;

@@ -98,10 +98,11 @@ static void print_help(const struct option *table)
 
 int command_triage(int argc, char **argv)
 {
-    struct triage_command command = {.settings = {.failing = {.seed = 1, .timeout = 20},
-                                                  .output = "triage",
-                                                  .jobs = 2,
-                                                  .shrink_seconds = 30}};
+    struct triage_command command = {
+        .settings = {.failing = {.seed = 1, .timeout = 20, .abs = -1, .rel = -1},
+                     .output = "triage",
+                     .jobs = 2,
+                     .shrink_seconds = 30}};
     struct triage_settings *settings = &command.settings;
     struct string_list paths = {0};
     bool help = false;
