@@ -276,41 +276,13 @@ static void compare_floats(const struct literal *reference, const struct literal
     }
 }
 
-/* Row-major index → is it inside the run-time sizes of a dynamic array? */
-static bool inside(const struct literal *literal, int64_t index)
-{
-    if (literal->dynamic_sizes == NULL) {
-        return true;
-    }
-    const struct shape *shape = literal->shape;
-    for (int i = shape->rank - 1; i >= 0; i--) {
-        if (index % shape->dimensions[i] >= literal->dynamic_sizes[i]) {
-            return false;
-        }
-        index /= shape->dimensions[i];
-    }
-    return true;
-}
-
-static bool dynamic_sizes_equal(const struct literal *a, const struct literal *b)
-{
-    for (int i = 0; i < a->shape->rank; i++) {
-        int64_t x = a->dynamic_sizes != NULL ? a->dynamic_sizes[i] : a->shape->dimensions[i];
-        int64_t y = b->dynamic_sizes != NULL ? b->dynamic_sizes[i] : b->shape->dimensions[i];
-        if (x != y) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void compare_leaf(const struct literal *reference, const struct literal *actual,
                          const struct bound *bound, struct leaf_comparison *leaf)
 {
     const struct shape *a = reference->shape, *b = actual->shape;
     if (a->type != b->type || a->rank != b->rank ||
         (a->rank > 0 && memcmp(a->dimensions, b->dimensions, (size_t)a->rank * 8) != 0) ||
-        (shape_is_array(a) && !dynamic_sizes_equal(reference, actual))) {
+        (shape_is_array(a) && !literal_sizes_equal(reference, actual))) {
         leaf->shapes_differ = true;
         leaf->mismatches = 1;
         return;
@@ -332,7 +304,7 @@ static void compare_leaf(const struct literal *reference, const struct literal *
     }
     int parts = type_is_complex(a->type) ? 2 : 1;
     for (int64_t i = 0; i < leaf->elements; i++) {
-        if (!inside(reference, i)) {
+        if (!literal_has_element(reference, i)) {
             continue;
         }
         if (literal_is_unspecified(reference, i)) {

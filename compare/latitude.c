@@ -277,31 +277,6 @@ static double excess_of(const struct latitude *latitude, const struct leaf_sprea
     return limit > 0 ? distance / limit : INFINITY;
 }
 
-/* Row-major index → is it inside the run-time sizes of a dynamic array? */
-static bool is_inside(const struct literal *array, int64_t index)
-{
-    const struct shape *shape = array->shape;
-    for (int i = shape->rank - 1; array->dynamic_sizes != NULL && i >= 0; i--) {
-        if (index % shape->dimensions[i] >= array->dynamic_sizes[i]) {
-            return false;
-        }
-        index /= shape->dimensions[i];
-    }
-    return true;
-}
-
-static bool same_sizes(const struct literal *a, const struct literal *b)
-{
-    for (int i = 0; i < a->shape->rank; i++) {
-        int64_t x = a->dynamic_sizes != NULL ? a->dynamic_sizes[i] : a->shape->dimensions[i];
-        int64_t y = b->dynamic_sizes != NULL ? b->dynamic_sizes[i] : b->shape->dimensions[i];
-        if (x != y) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Has the number its bits, whatever those of a NaN are? */
 static bool same_number(const struct literal *a, const struct literal *b, int64_t number)
 {
@@ -323,13 +298,13 @@ static enum latitude_verdict judge_leaf(const struct latitude *latitude, int lea
     enum type type = type_part(golden->shape->type);
     enum latitude_verdict verdict = LATITUDE_SAME;
     int parts = type_is_complex(golden->shape->type) ? 2 : 1;
-    if (!same_sizes(golden, changed)) {
+    if (!literal_sizes_equal(golden, changed)) {
         *excess = (struct latitude_excess){leaf, 0, NAN, NAN, INFINITY};
         return LATITUDE_BEYOND;
     }
     for (int64_t i = 0; i < spread->numbers; i++) {
         if (same_number(golden, changed, i) || literal_is_unspecified(golden, i / parts) ||
-            !is_inside(golden, i / parts)) {
+            !literal_has_element(golden, i / parts)) {
             continue;
         }
         double value = number_at(changed, i), least = INFINITY;

@@ -135,27 +135,6 @@ static struct literal *open_elements(const struct literal *reference, const stru
     return writable != NULL ? writable : literal_retain(reference);
 }
 
-/* A private copy of every array. */
-static struct literal *deep_copy(const struct literal *literal)
-{
-    if (shape_is_tuple(literal->shape)) {
-        int count = literal->shape->count;
-        struct literal **elements = memory_zalloc(((size_t)count + 1) * sizeof *elements);
-        for (int i = 0; i < count; i++) {
-            elements[i] = deep_copy(literal->elements[i]);
-        }
-        struct literal *tuple = literal_tuple_take(literal->shape, elements);
-        free(elements);
-        return tuple;
-    }
-    struct literal *own = literal_retain(literal);
-    if (shape_is_array(literal->shape)) {
-        struct literal *writable = literal_own_take(own, NULL);
-        own = writable != NULL ? writable : literal_retain(literal);
-    }
-    return own;
-}
-
 /* --- bounds --- */
 
 /* Of the coarsest types in which something may round otherwise. */
@@ -404,7 +383,11 @@ static void try_licences(const struct pass_judging *judging, const struct litera
             continue;
         }
         if (nearest == NULL) {
-            nearest = deep_copy(judgement->reference);
+            nearest = literal_copy(judgement->reference, &(struct error){0});
+            if (nearest == NULL) {
+                literal_release(licensed);
+                break;
+            }
             literal_release((struct literal *)judgement->reference);
             judgement->reference = nearest;
         }

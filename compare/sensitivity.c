@@ -62,25 +62,6 @@ static void move_all(struct literal *literal, struct rng *rng)
     }
 }
 
-/* A copy of its own. */
-static struct literal *copy_literal(const struct literal *literal)
-{
-    if (shape_is_tuple(literal->shape)) {
-        int count = literal->shape->count;
-        struct literal **elements = memory_alloc(((size_t)count + 1) * sizeof *elements);
-        for (int i = 0; i < count; i++) {
-            elements[i] = copy_literal(literal->elements[i]);
-        }
-        struct literal *copy = literal_tuple_take(literal->shape, elements);
-        free(elements);
-        return copy;
-    }
-    struct literal *shared = literal_retain(literal), *also = literal_retain(literal);
-    struct literal *copy = literal_own_take(shared, NULL); /* not unique: a copy */
-    literal_release(also);
-    return copy;
-}
-
 /* Moved inputs may make a loop run for ever. The context of every evaluation begins with its
  * deadline. */
 static bool is_late(void *context)
@@ -133,8 +114,8 @@ static struct literal *sample(const struct sampling *sampling, bool inputs, int 
     rng_init(&mover.rng, hash_u64((uint64_t)number * 2 + inputs, sampling->seed));
     struct literal **arguments = memory_zalloc(((size_t)count + 1) * sizeof *arguments);
     for (int i = 0; i < count; i++) {
-        arguments[i] =
-            inputs ? copy_literal(result->arguments[i]) : literal_retain(result->arguments[i]);
+        arguments[i] = inputs ? literal_copy(result->arguments[i], &(struct error){0})
+                              : literal_retain(result->arguments[i]);
         if (inputs) {
             move_all(arguments[i], &mover.rng);
         }
@@ -316,7 +297,7 @@ static bool record_values(const struct sampling *sampling, bool moved, struct re
         .values = memory_zalloc(((size_t)entry->count + 1) * sizeof *recording->values)};
     struct literal **arguments = memory_zalloc(((size_t)count + 1) * sizeof *arguments);
     for (int i = 0; i < count; i++) {
-        arguments[i] = copy_literal(sampling->result->arguments[i]);
+        arguments[i] = literal_copy(sampling->result->arguments[i], &(struct error){0});
         if (moved) {
             move_all(arguments[i], &mover.rng);
         }

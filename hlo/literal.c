@@ -282,7 +282,7 @@ static size_t mask_bytes(const struct literal *literal)
     return ((size_t)literal_elements(literal) + 7) / 8;
 }
 
-static struct literal *copy(const struct literal *from, struct error *err)
+struct literal *literal_copy(const struct literal *from, struct error *err)
 {
     struct literal *literal = literal_bare(from->shape);
     if (from->dynamic_sizes != NULL) {
@@ -304,7 +304,7 @@ static struct literal *copy(const struct literal *from, struct error *err)
     if (from->elements != NULL) {
         literal->elements = memory_zalloc((size_t)from->shape->count * sizeof *literal->elements);
         for (int i = 0; i < from->shape->count; i++) {
-            literal->elements[i] = copy(from->elements[i], err);
+            literal->elements[i] = literal_copy(from->elements[i], err);
             if (literal->elements[i] == NULL) {
                 literal_release(literal);
                 return NULL;
@@ -319,9 +319,33 @@ struct literal *literal_own_take(struct literal *literal, struct error *err)
     if (literal_is_unique(literal)) {
         return literal;
     }
-    struct literal *own = copy(literal, err);
+    struct literal *own = literal_copy(literal, err);
     literal_release(literal);
     return own;
+}
+
+bool literal_has_element(const struct literal *array, int64_t index)
+{
+    const struct shape *shape = array->shape;
+    for (int i = shape->rank - 1; array->dynamic_sizes != NULL && i >= 0; i--) {
+        if (index % shape->dimensions[i] >= array->dynamic_sizes[i]) {
+            return false;
+        }
+        index /= shape->dimensions[i];
+    }
+    return true;
+}
+
+bool literal_sizes_equal(const struct literal *a, const struct literal *b)
+{
+    for (int i = 0; i < a->shape->rank; i++) {
+        int64_t x = a->dynamic_sizes != NULL ? a->dynamic_sizes[i] : a->shape->dimensions[i];
+        int64_t y = b->dynamic_sizes != NULL ? b->dynamic_sizes[i] : b->shape->dimensions[i];
+        if (x != y) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* --- elements --- */

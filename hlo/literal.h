@@ -52,6 +52,8 @@ void literal_release(struct literal *literal);
 bool literal_is_unique(const struct literal *literal);
 /* A literal with its own data: the same one if unique, else a copy (the reference passes). */
 struct literal *literal_own_take(struct literal *literal, struct error *err);
+/* The same with data of its own, tuples through and through. */
+struct literal *literal_copy(const struct literal *from, struct error *err);
 
 /* Limits the bytes held by all literals together; 0 = no limit (the default). Creation beyond the
  * limit fails with RESOURCE_EXHAUSTED. */
@@ -60,6 +62,11 @@ size_t literal_memory_in_use(void);
 size_t literal_memory_peak(void);
 
 /* --- elements --- */
+
+/* Is a row-major index inside the run-time sizes? */
+bool literal_has_element(const struct literal *array, int64_t index);
+/* Have two arrays of one rank the same run-time sizes? */
+bool literal_sizes_equal(const struct literal *a, const struct literal *b);
 
 static inline void *literal_data(const struct literal *literal)
 {

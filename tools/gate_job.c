@@ -16,6 +16,7 @@
 #include "hlo/base/file.h"
 #include "hlo/base/map.h"
 #include "hlo/base/text.h"
+#include "hlo/base/threads.h"
 #include "hlo/module.h"
 #include "hlo/verify.h"
 #include "tools/arguments.h"
@@ -481,21 +482,6 @@ static void *worker(void *context)
     return NULL;
 }
 
-static void run_threads(struct work *work)
-{
-    size_t threads = work->options->jobs > 0 ? (size_t)work->options->jobs : 1;
-    pthread_t *list = memory_alloc(threads * sizeof *list);
-    size_t started = 0;
-    while (started + 1 < threads && pthread_create(&list[started], NULL, worker, work) == 0) {
-        started++;
-    }
-    worker(work);
-    for (size_t i = 0; i < started; i++) {
-        pthread_join(list[i], NULL);
-    }
-    free(list);
-}
-
 bool gate_run(const struct manifest *manifests, size_t count, const struct gate_options *options,
               struct gate_report *report, struct error *err)
 {
@@ -510,7 +496,7 @@ bool gate_run(const struct manifest *manifests, size_t count, const struct gate_
     pthread_mutex_init(&work.mutex, NULL);
     plan(&work, manifests, count);
     progress_start(&work.progress, work.count);
-    run_threads(&work);
+    threads_run(options->jobs > 0 ? (size_t)options->jobs : 1, worker, &work);
     progress_clear(&work.progress);
     for (size_t i = 0; i < work.count; i++) {
         free(work.units[i].printed);

@@ -18,6 +18,7 @@
 #include "hlo/base/clock.h"
 #include "hlo/base/error.h"
 #include "hlo/base/text.h"
+#include "hlo/base/threads.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
 #include "tools/commands.h"
@@ -401,21 +402,6 @@ static void *worker(void *context)
     return NULL;
 }
 
-static void run_threads(struct work *work)
-{
-    size_t threads = work->options->jobs > 0 ? (size_t)work->options->jobs : 1;
-    pthread_t *list = memory_alloc(threads * sizeof *list);
-    size_t started = 0;
-    while (started + 1 < threads && pthread_create(&list[started], NULL, worker, work) == 0) {
-        started++;
-    }
-    worker(work);
-    for (size_t i = 0; i < started; i++) {
-        pthread_join(list[i], NULL);
-    }
-    free(list);
-}
-
 /* Figures first, so that a run that was for nothing still says so. */
 static int finish(const struct mutants_options *options, struct work *work)
 {
@@ -459,7 +445,7 @@ int gate_mutants(const struct string_list *paths, const struct mutants_options *
     }
     pthread_mutex_init(&work.mutex, NULL);
     progress_start(&work.progress, plan.unit_count);
-    run_threads(&work);
+    threads_run(options->jobs > 0 ? (size_t)options->jobs : 1, worker, &work);
     progress_clear(&work.progress);
     pthread_mutex_destroy(&work.mutex);
     report.seconds = clock_seconds() - start;

@@ -11,6 +11,7 @@
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
 #include "hlo/base/file.h"
+#include "hlo/base/threads.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
 #include "hlo/verify.h"
@@ -483,15 +484,7 @@ int run_files(const struct string_list *files, const struct run_options *options
     progress_start(&queue.progress, files->count);
     size_t jobs = options->jobs < 1 ? 1 : (size_t)options->jobs;
     jobs = jobs < files->count ? jobs : files->count;
-    pthread_t *threads = memory_zalloc(jobs * sizeof *threads);
-    size_t started = 0;
-    while (started + 1 < jobs && pthread_create(&threads[started], NULL, work, &queue) == 0) {
-        started++;
-    }
-    work(&queue);
-    for (size_t i = 0; i < started; i++) {
-        pthread_join(threads[i], NULL);
-    }
+    threads_run(jobs, work, &queue);
     progress_clear(&queue.progress);
     bool wrote = options->json == NULL || write_report(&queue);
     memcpy(counts, queue.counts, sizeof queue.counts);
@@ -509,7 +502,6 @@ int run_files(const struct string_list *files, const struct run_options *options
         status = EXIT_INFRASTRUCTURE;
     }
     json_decref(queue.all);
-    free(threads);
     free(queue.reports);
     return status;
 }

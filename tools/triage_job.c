@@ -9,6 +9,7 @@
 #include "hlo/base/clock.h"
 #include "hlo/base/error.h"
 #include "hlo/base/map.h"
+#include "hlo/base/threads.h"
 #include "tools/modules.h"
 #include "tools/triage_internal.h"
 
@@ -183,17 +184,8 @@ static bool open_journal(struct triage_state *state)
 
 void triage_threads(struct triage_state *state, void *(*work)(void *))
 {
-    size_t threads = (size_t)state->settings->jobs, started = 0;
-    pthread_t *list = memory_alloc(threads * sizeof *list);
     state->next = 0;
-    while (started + 1 < threads && pthread_create(&list[started], NULL, work, state) == 0) {
-        started++;
-    }
-    work(state);
-    for (size_t i = 0; i < started; i++) {
-        pthread_join(list[i], NULL);
-    }
-    free(list);
+    threads_run((size_t)state->settings->jobs, work, state);
 }
 
 static void *look(void *context)
