@@ -53,7 +53,9 @@ struct convolution convolution_at(const struct convolution *convolution, int dim
     part.input += place * from->input_stride * type_bytes(convolution->input_type);
     part.kernel += tap * from->kernel_stride * type_bytes(convolution->kernel_type);
     part.output += position * from->output_stride * type_bytes(convolution->format.type);
-    part.bounds += part.bounds != NULL ? position * from->output_stride : 0;
+    if (part.bounds != NULL) {
+        part.bounds += position * from->output_stride;
+    }
     struct convolution_dimension *one = &part.dimensions[dimension];
     one->input_size = one->output_size = one->kernel_size = 1;
     one->stride = one->tap_step = one->hole_step = 1;
