@@ -14,6 +14,7 @@
 #include "hlo/literal.h"
 #include "hlo/module.h"
 #include "hlo/verify.h"
+#include "interp/interp.h"
 
 /* --- one candidate --- */
 
@@ -101,6 +102,7 @@ static void *run_trial(void *context)
     struct trial *trial = context;
     const struct shrink_options *options = trial->shrinking->options;
     trial->fails = options->test(options->context, trial->thread, &trial->candidate);
+    interp_leave_thread();
     return NULL;
 }
 

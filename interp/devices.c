@@ -452,6 +452,11 @@ void grid_wake(struct evaluation *evaluation, int number)
     pthread_mutex_unlock(&grid->mutex);
 }
 
+void interp_leave_thread(void)
+{
+    mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE);
+}
+
 /* --- the run --- */
 
 static void *device_main(void *context)
@@ -477,7 +482,7 @@ static void *device_main(void *context)
     }
     pass_baton(grid, device->number);
     pthread_mutex_unlock(&grid->mutex);
-    mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE); /* the thread's, which nobody else would free */
+    interp_leave_thread();
     return NULL;
 }
 

@@ -21,6 +21,7 @@
 #include "hlo/base/threads.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
+#include "interp/interp.h"
 #include "tools/commands.h"
 #include "tools/gate_mutants_plan.h"
 #include "tools/gate_mutants_report.h"
@@ -399,6 +400,7 @@ static void *worker(void *context)
         pthread_mutex_unlock(&work->mutex);
     }
     team_close(&team);
+    interp_leave_thread();
     return NULL;
 }
 

@@ -504,7 +504,15 @@ START_TEST(test_single_taps)
                                           .padding = 3,
                                           .tap_step = 1,
                                           .hole_step = 1};
-    struct convolution convolution = {.rank = 2, .dimensions = {ordinary, batch}};
+    char array[64];
+    struct convolution convolution = {.format = {.type = TYPE_F32},
+                                      .input_type = TYPE_F32,
+                                      .kernel_type = TYPE_F32,
+                                      .input = array,
+                                      .kernel = array,
+                                      .output = array,
+                                      .rank = 2,
+                                      .dimensions = {ordinary, batch}};
     ck_assert_int_eq(convolution_single_taps(&convolution), 1);
     convolution.dimensions[0] = outer;
     ck_assert_int_eq(convolution_single_taps(&convolution), 0);
