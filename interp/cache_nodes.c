@@ -170,33 +170,32 @@ static struct node *node_of_literal(struct builder *builder, struct literal *lit
     return node;
 }
 
+static struct tree *tree_of_literal(struct builder *builder, struct literal *literal,
+                                    const struct shape *shape, enum node_kind kind)
+{
+    struct tree *tree = tree_make(builder, shape);
+    for (int i = 0; shape_is_tuple(shape) && i < shape->count; i++) {
+        tree->elements[i] =
+            tree_of_literal(builder, literal->elements[i], shape->elements[i], kind);
+    }
+    if (!shape_is_tuple(shape)) {
+        struct key key = kind == NODE_CONSTANT ? key_of_contents(literal)
+                                               : cache_argument_key(builder->graph->cache, literal);
+        tree->node = node_of_literal(builder, literal, key, kind);
+    }
+    return tree;
+}
+
 struct tree *tree_of_constant(struct builder *builder, struct literal *literal,
                               const struct shape *shape)
 {
-    struct tree *tree = tree_make(builder, shape);
-    if (shape_is_tuple(shape)) {
-        for (int i = 0; i < shape->count; i++) {
-            tree->elements[i] = tree_of_constant(builder, literal->elements[i], shape->elements[i]);
-        }
-    } else {
-        tree->node = node_of_literal(builder, literal, key_of_contents(literal), NODE_CONSTANT);
-    }
-    return tree;
+    return tree_of_literal(builder, literal, shape, NODE_CONSTANT);
 }
 
 struct tree *tree_of_argument(struct builder *builder, struct literal *literal,
                               const struct shape *shape)
 {
-    struct tree *tree = tree_make(builder, shape);
-    if (shape_is_tuple(shape)) {
-        for (int i = 0; i < shape->count; i++) {
-            tree->elements[i] = tree_of_argument(builder, literal->elements[i], shape->elements[i]);
-        }
-    } else {
-        struct key key = cache_argument_key(builder->graph->cache, literal);
-        tree->node = node_of_literal(builder, literal, key, NODE_GIVEN);
-    }
-    return tree;
+    return tree_of_literal(builder, literal, shape, NODE_GIVEN);
 }
 
 /* --- keys --- */
