@@ -65,12 +65,19 @@ static struct literal **arrays_of(const struct literal *state)
     return arrays;
 }
 
-static struct literal *evaluate(const struct pass_form *form, struct literal *const *arrays,
-                                const struct pass_culprits_options *options)
+/* An iteration is evaluated to its end, and nothing of it is kept. */
+static struct interp_options interp_alone(const struct pass_culprits_options *options)
 {
     struct interp_options interp = *options->interp;
     interp.cancelled = NULL;
     interp.cache = NULL;
+    return interp;
+}
+
+static struct literal *evaluate(const struct pass_form *form, struct literal *const *arrays,
+                                const struct pass_culprits_options *options)
+{
+    struct interp_options interp = interp_alone(options);
     return pass_form_evaluate(form, arrays, &interp, NULL, NULL);
 }
 
@@ -144,9 +151,7 @@ static bool search_iteration(struct halves *halves, const struct literal *state,
             const struct literal *leaf = literal_leaf(old, i);
             bounds[i].abs = shape_is_array(leaf->shape) ? literal_scale(leaf) * by / 16 : 0;
         }
-        struct interp_options interp = *options->interp;
-        interp.cancelled = NULL;
-        interp.cache = NULL;
+        struct interp_options interp = interp_alone(options);
         struct pass_culprits_options inner = *options;
         inner.arrays = arrays;
         inner.old_results = old;
