@@ -114,6 +114,15 @@ void page_backend_label(const char *uri, struct text *out)
     }
 }
 
+void page_backend_heading(const char *uri, struct text *out)
+{
+    text_append(out, "<th scope=\"col\" title=\"");
+    text_markup(out, uri);
+    text_append(out, "\">");
+    page_backend_label(uri, out);
+    text_append(out, "</th>");
+}
+
 void page_date(const char *date, struct text *out)
 {
     struct text short_date;

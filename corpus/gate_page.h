@@ -62,6 +62,8 @@ void page_case_identity(const struct gate_run *run, struct text *out);
 void page_run_identity(const struct gate_run *run, struct text *out);
 /* A backend's URI without the folders of a path, for the text of an element. */
 void page_backend_label(const char *uri, struct text *out);
+/* The heading of its column in a table. */
+void page_backend_heading(const char *uri, struct text *out);
 /* "2026-12-01 09:30" of "2026-12-01T09:30:00Z"; what is no such date stays. */
 void page_date(const char *date, struct text *out);
 /* "1.5 ulp", "3 ulp", "3.0e+07 ulp"; nothing for 0. */

@@ -194,11 +194,7 @@ static void suite_table(const struct gate_page *page, size_t first, size_t end)
                 counts.data);
     text_finish(&counts);
     for (size_t b = 0; b < page->backends.count; b++) {
-        text_append(out, "<th scope=\"col\" title=\"");
-        text_markup(out, page->backends.items[b]);
-        text_append(out, "\">");
-        page_backend_label(page->backends.items[b], out);
-        text_append(out, "</th>");
+        page_backend_heading(page->backends.items[b], out);
     }
     text_append(out, "</tr></thead>\n<tbody>\n");
     for (size_t i = first, next; i < end; i = next) {

@@ -88,11 +88,7 @@ static void count_table(const struct gate_page *page)
                      "<table class=\"counts\">\n<thead><tr><th scope=\"col\">runs</th>"
                      "<th scope=\"col\" class=\"number\">all</th>");
     for (size_t b = 0; b < page->backends.count && page->backends.count > 1; b++) {
-        text_append(out, "<th scope=\"col\" title=\"");
-        text_markup(out, page->backends.items[b]);
-        text_append(out, "\">");
-        page_backend_label(page->backends.items[b], out);
-        text_append(out, "</th>");
+        page_backend_heading(page->backends.items[b], out);
     }
     text_append(out, "</tr></thead>\n<tbody>\n");
     for (int c = 0; c < RUN_CLASS_COUNT; c++) {
