@@ -29,6 +29,7 @@ static const struct {
     {PASS_NARROWS, "narrows",
      "f32: products, half a step of bf16 for each factor; f64: 64 (a pair of f32)", "0"},
     {PASS_EXPANDS, "expands", "the table of functions × the target's factor", "the same"},
+    {PASS_BFLOAT16, "bfloat16", "0", "bf16: 1 for each result, though the modules before had none"},
     {PASS_RANDOM, "random", "what depends on random numbers is open", "the same"},
 };
 enum { LICENCES = sizeof pass_licence_table / sizeof *pass_licence_table };

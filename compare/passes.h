@@ -126,6 +126,7 @@ enum pass_licence {
     PASS_NARROWS = 8,      /* f32 may be computed in bf16/tf32 (as precision config allows) */
     PASS_RANDOM = 16,      /* rng becomes an algorithm of the target: what depends on it is open */
     PASS_EXPANDS = 32,     /* functions and factorizations become approximations */
+    PASS_BFLOAT16 = 64,    /* values may be made in bf16 that were not; no coarser type comes in */
 };
 extern const struct pass_rule pass_rules[];
 extern const int pass_rule_count;

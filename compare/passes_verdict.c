@@ -8,6 +8,7 @@
 #include "compare/tolerance.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/text.h"
+#include "hlo/floats.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
 
@@ -46,6 +47,9 @@ static bool may_stand(const struct walk *walk, const struct profile *granted)
     }
     double before = fmax(pass_coarsest_step(walk->first.module, granted),
                          pass_coarsest_step(walk->previous.module, granted));
+    if ((walk->licences & PASS_BFLOAT16) != 0) {
+        before = fmax(before, ldexp(1, -float_formats[TYPE_BF16].mantissa_bits));
+    }
     return (walk->licences & PASS_NARROWS) != 0 ||
            pass_coarsest_step(walk->now.module, granted) <= before;
 }
