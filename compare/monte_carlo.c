@@ -35,21 +35,29 @@ struct moving {
     uint64_t stream;
 };
 
+/* `random` is uniform over all of its values. Infinity stays what it is. */
+static inline void move_number(double *value, int32_t random, double amplitude)
+{
+    double step = *value * (random * 0x1p-31) * amplitude;
+    *value += isfinite(step) ? step : 0;
+}
+
 static void move_strips(void *context, int64_t begin, int64_t end)
 {
     const struct moving *moving = context;
     enum type type = moving->literal->shape->type, part = type_part(type);
     int64_t total = literal_elements(moving->literal) * (type_is_complex(type) ? 2 : 1);
     char *data = literal_data(moving->literal);
-    double values[STRIP];
+    double values[STRIP] = {0}; /* of even length: the last number of all may have no neighbour */
     for (int64_t strip = begin; strip < end; strip++) {
         struct rng rng;
         rng_init(&rng, hash_u64((uint64_t)strip, moving->stream));
         int64_t first = strip * STRIP, count = total - first < STRIP ? total - first : STRIP;
         float_load(part, data + first * type_bytes(part), values, count);
-        for (int64_t i = 0; i < count; i++) {
-            double step = values[i] * (2 * rng_uniform(&rng) - 1) * moving->amplitude;
-            values[i] += isfinite(step) ? step : 0; /* infinity stays what it is */
+        for (int64_t i = 0; i < count; i += 2) {
+            uint64_t random = rng_next(&rng);
+            move_number(&values[i], (int32_t)(random >> 32), moving->amplitude);
+            move_number(&values[i + 1], (int32_t)random, moving->amplitude);
         }
         float_store(part, values, data + first * type_bytes(part), count);
     }

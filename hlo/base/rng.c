@@ -6,14 +6,6 @@ void rng_init(struct rng *rng, uint64_t seed)
     rng->state = seed;
 }
 
-uint64_t rng_next(struct rng *rng)
-{
-    uint64_t z = rng->state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 uint64_t rng_below(struct rng *rng, uint64_t bound)
 {
     uint64_t reject = -bound % bound;
