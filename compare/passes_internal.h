@@ -64,6 +64,9 @@ struct pass_form {
 bool pass_form_make(const struct module *module, const struct module *previous,
                     struct pass_frame *frame, struct pass_form *form, struct error *err);
 void pass_form_finish(struct pass_form *form);
+
+/* --- passes_evaluate.c: a module on the frame's arrays --- */
+
 /* The module's arguments from the frame's arrays: [device * parameters + parameter], *count of
  * them; pass_arguments_release frees both. */
 struct literal **pass_form_arguments(const struct pass_form *form, struct literal *const *arrays,
