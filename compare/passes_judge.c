@@ -22,8 +22,9 @@
 enum { STEPS_AT_ONCE = 64, STEPS_AT_ONCE_NARROW = 4, STEPS_AT_ONCE_COARSEST = 2 };
 
 /* A few samples move some elements of many too little by luck. Where no more than one element in
- * FEW is outside, the first basis's is found again with other roundings. */
-enum { ROUNDS = 2, FEW = 1000 };
+ * FEW is outside, spreads are found again, of so many times the samples (which say more exactly
+ * how far is too far: tolerance.h). */
+enum { ROUNDS = 2, FEW = 1000, MORE_SAMPLES = 4 };
 
 /* --- the same bits --- */
 
@@ -238,7 +239,7 @@ static void mark_undecidable(struct bound *bound, const struct literal *leaf)
 }
 
 static struct bound *find_spread(const struct pass_judging *judging, const struct pass_basis *basis,
-                                 uint64_t seed, int count)
+                                 int samples, uint64_t seed, int count)
 {
     struct bound *bounds = memory_zalloc((size_t)count * sizeof *bounds);
     struct interp_options interp = *judging->interp;
@@ -249,7 +250,7 @@ static struct bound *find_spread(const struct pass_judging *judging, const struc
         pass_form_arguments(basis->form, basis->arrays, &argument_count, NULL);
     bool good = arguments != NULL &&
                 bounds_derived(basis->form->module, judging->profile, arguments, argument_count,
-                               judging->samples, seed, &interp, basis->results, bounds, NULL);
+                               samples, seed, &interp, basis->results, bounds, NULL);
     pass_arguments_release(arguments, argument_count);
     if (!good) {
         bounds_finish(bounds, count);
@@ -343,7 +344,8 @@ static bool widen(const struct pass_judging *judging, int at, unsigned round,
     struct bound *bounds =
         kept != NULL
             ? kept->bounds
-            : find_spread(judging, basis, hash_u64(judging->seed, (uint64_t)at + 8 * round),
+            : find_spread(judging, basis, judging->samples * (round > 0 ? MORE_SAMPLES : 1),
+                          hash_u64(judging->seed, (uint64_t)at + 8 * round),
                           judgement->bound_count);
     for (int i = 0; bounds != NULL && i < judgement->bound_count; i++) {
         widen_leaf(&judgement->bounds[i], &bounds[i], literal_leaf(judgement->reference, i));
@@ -413,22 +415,15 @@ static void try_licences(const struct pass_judging *judging, const struct litera
 /* --- judging --- */
 
 /* Widens by one basis after the other, as long as something differs: first by those whose spreads
- * are kept, since they may cost nothing. A further round is of the first of these alone. */
+ * are kept, since they may cost nothing. */
 static void widen_all(const struct pass_judging *judging, unsigned round,
                       const struct literal *actual, struct pass_judgement *judgement)
 {
-    int tried = 0;
     for (int kept = 1; kept >= 0; kept--) {
         for (int b = 0; b < judging->basis_count; b++) {
             const struct pass_basis *basis = &judging->bases[b];
-            if (judgement->agrees || (round > 0 && tried > 0)) {
-                return;
-            }
-            if ((basis->spreads != NULL) != kept || !basis->form->is_plain) {
-                continue;
-            }
-            tried++;
-            if (widen(judging, b, round, judgement)) {
+            if ((basis->spreads != NULL) == kept && basis->form->is_plain && !judgement->agrees &&
+                widen(judging, b, round, judgement)) {
                 compare(judgement, actual);
             }
         }

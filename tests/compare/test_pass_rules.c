@@ -141,6 +141,21 @@ START_TEST(test_bfloat16_comes_in)
 }
 END_TEST
 
+/* Of a million elements a few are moved too little by each of the first samples. */
+START_TEST(test_few_by_luck)
+{
+#define PRODUCTS_IN(narrow)                                                                     \
+    HEAD "ENTRY e {\n  x = f32[1000000] parameter(0)\n  y = f32[1000000] parameter(1)\n"        \
+         "  s = " narrow "[1000000] convert(x)\n  t = " narrow "[1000000] convert(y)\n"         \
+         "  a = " narrow "[1000000] multiply(s, t)\n  b = " narrow "[1000000] multiply(a, t)\n" \
+         "  c = " narrow "[1000000] multiply(b, t)\n  d = " narrow "[1000000] multiply(c, s)\n" \
+         "  ROOT r = f32[1000000] convert(d)\n}\n"
+    const struct step steps[] = {
+        {"", PRODUCTS_IN("f32")}, {"bfloat16-propagation", PRODUCTS_IN("bf16")}, {NULL, NULL}};
+    expect_walk(steps, NULL, ".~", NULL);
+}
+END_TEST
+
 START_TEST(test_rules_table)
 {
     const struct pass_rule *rule = pass_rule_find("simplification", "algsimp");
@@ -343,6 +358,7 @@ int main(void)
     tcase_add_test(cases, test_reassociation);
     tcase_add_test(cases, test_types);
     tcase_add_test(cases, test_bfloat16_comes_in);
+    tcase_add_test(cases, test_few_by_luck);
     tcase_add_test(cases, test_rules_table);
     tcase_add_test(cases, test_leak);
     tcase_add_test(cases, test_slow_leak);
