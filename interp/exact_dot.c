@@ -7,11 +7,11 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "hlo/base/error.h"
 #include "hlo/base/pool.h"
 #include "hlo/floats.h"
+#include "interp/exact_dot_panel.h"
 #include "interp/exact_gemm.h"
 #include "interp/exact_sum.h"
 #include "interp/exact_sum_kernels.h"
@@ -27,26 +27,9 @@ enum {
     TILE_ROWS = 256,
     TILE_COLUMNS = 512,
     TILE_SUMS = 64,          /* edge of a tile of compensated sums */
-    FILL_DOUBLES = 1 << 14,  /* fewest doubles worth another thread */
     QUICK_DEPTH = 48,        /* from which norms are worth their time in sums of f64 */
     SMALL_PRODUCT = 1 << 13, /* multiplications for which BLAS is not worth its call */
-    TURNED_VECTORS = 64,     /* the block in which operands that fill across are turned */
-    TURNED_DEPTH = 32,
     TURNED_FROM = 512, /* vectors on the other side from which turning pays: open elements read */
-};
-
-/* Vectors [first, first + count) of an operand over one slice of depth. */
-struct panel {
-    const struct exact_dot_operand *operand;
-    int64_t first, count, k, depth;
-    bool across; /* the layout here: the operand's, or contiguous vectors for sums */
-    int64_t step;
-    double *data;
-    double *norms;         /* Euclidean norms, over all slices so far squared */
-    double *inexact_norms; /* the same, but 0 for vectors marked integral */
-    unsigned char *integral;
-    int integral_bits; /* see mark_integral */
-    bool first_slice;
 };
 
 struct product {
@@ -56,7 +39,6 @@ struct product {
     int64_t depth; /* of the whole product */
     bool sums;     /* compensated sums only */
     bool quick;    /* of them: with bounds by the vectors' norms */
-    bool whole;    /* the panels hold the vectors' whole depth */
     bool last_slice;
     double factor; /* bound = factor * |a| * |b| */
     /* a.count × b.count; where an element is the sum of several dgemms, as double-doubles. */
@@ -67,208 +49,6 @@ struct product {
     struct poll *poll;
     atomic_bool no_memory;
 };
-
-static int64_t at_most(int64_t value, int64_t most)
-{
-    return value < most ? value : most;
-}
-
-/* --- Panels. -----------------------------------------------------------------------------------
- */
-
-/* Marks vectors whose elements all are integers of at most integral_bits bits times one power of
- * two. Two such vectors have a product that is exact in any order of summation, so that ties and
- * zeros, frequent in such data, are not left open. Most other vectors show it in their first
- * elements. */
-static bool is_integral(const double *v, int64_t stride, int64_t count, int bits)
-{
-    double most = 0;
-    for (int64_t i = 0; i < count; i++) {
-        const double magnitude = fabs(v[i * stride]);
-        most = magnitude > most ? magnitude : most;
-    }
-    if (!(most < 0x1p400)) {
-        return false;
-    }
-    if (most < 0x1p-400) {
-        return most == 0;
-    }
-    int exponent;
-    frexp(most, &exponent);
-    /* most < 2^exponent; adding 1.5 * 2^52 quanta drops what is finer than a quantum. */
-    const double rounder = ldexp(1.5, exponent - bits + 52);
-    for (int64_t i = 0; i < count; i++) {
-        if ((v[i * stride] + rounder) - rounder != v[i * stride]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void mark_integral(struct panel *panel, int64_t first, int64_t count)
-{
-    const int64_t stride = panel->across ? panel->step : 1;
-    for (int64_t v = first; v < first + count; v++) {
-        const double *vector = panel->data + (panel->across ? v : v * panel->step);
-        const int64_t probe = panel->depth < 8 ? panel->depth : 8;
-        panel->integral[v] = is_integral(vector, stride, probe, panel->integral_bits) &&
-                             is_integral(vector, stride, panel->depth, panel->integral_bits);
-    }
-}
-
-/* An operand that fills across, turned into contiguous vectors, a small block at a time. */
-static void fill_turned(struct panel *panel, int64_t first, int64_t count)
-{
-    const struct exact_dot_operand *operand = panel->operand;
-    double turned[TURNED_DEPTH * TURNED_VECTORS];
-    for (int64_t v = first; v < first + count; v += TURNED_VECTORS) {
-        const int64_t size = at_most(first + count - v, TURNED_VECTORS);
-        for (int64_t k = 0; k < panel->depth; k += TURNED_DEPTH) {
-            const int64_t depth = at_most(panel->depth - k, TURNED_DEPTH);
-            operand->fill(operand->context, panel->first + v, size, panel->k + k, depth, turned,
-                          TURNED_VECTORS);
-            for (int64_t i = 0; i < size; i++) {
-                double *out = panel->data + (v + i) * panel->step + k;
-                for (int64_t d = 0; d < depth; d++) {
-                    out[d] = turned[d * TURNED_VECTORS + i];
-                }
-            }
-        }
-    }
-}
-
-static void add_norms(struct panel *panel, int64_t first, int64_t count)
-{
-    const struct exact_sum_kernels *kernels = exact_sum_kernels_here();
-    double *norms = panel->norms + first;
-    for (int64_t i = 0; i < count && panel->first_slice; i++) {
-        norms[i] = 0;
-    }
-    if (panel->across) {
-        for (int64_t d = 0; d < panel->depth; d++) {
-            kernels->add_squares(norms, panel->data + d * panel->step + first, count);
-        }
-    } else {
-        for (int64_t i = 0; i < count; i++) {
-            norms[i] += kernels->norm(panel->data + (first + i) * panel->step, panel->depth);
-        }
-    }
-}
-
-struct fill_job {
-    struct product *product;
-    struct panel *panel;
-};
-
-static void fill_range(void *context, int64_t begin, int64_t end)
-{
-    const struct fill_job *job = context;
-    struct panel *panel = job->panel;
-    const struct exact_dot_operand *operand = panel->operand;
-    if (operand->across && !panel->across) {
-        fill_turned(panel, begin, end - begin);
-    } else {
-        operand->fill(operand->context, panel->first + begin, end - begin, panel->k, panel->depth,
-                      panel->data + begin * (panel->across ? 1 : panel->step), panel->step);
-    }
-    if (job->product->sums && !job->product->quick) {
-        return;
-    }
-    add_norms(panel, begin, end - begin);
-    if (job->product->quick) {
-        memset(panel->integral + begin, 0, (size_t)(end - begin));
-    } else if (job->product->whole) {
-        mark_integral(panel, begin, end - begin);
-    }
-}
-
-static void fill_panel(struct product *product, struct panel *panel)
-{
-    struct fill_job job = {product, panel};
-    panel->step = panel->across ? panel->count : panel->depth;
-    pool_for(panel->count, FILL_DOUBLES / (panel->depth + 1) + 1, fill_range, &job);
-}
-
-/* After the last slice: squares → norms. Squares of f64 that underflowed are at most 2^-1022 each.
- */
-static void finish_norms(const struct product *product, struct panel *panel)
-{
-    const double lost = panel->operand->wide ? (double)product->depth * 0x1p-1021 : 0;
-    for (int64_t v = 0; v < panel->count; v++) {
-        panel->norms[v] = sqrt(panel->norms[v] + lost);
-        panel->inexact_norms[v] = product->whole && panel->integral[v] ? 0 : panel->norms[v];
-    }
-}
-
-/* The memory of one product. One set is kept for the next product: fresh pages cost as much as a
- * good part of a dgemm. */
-struct workspace {
-    double *blocks[5]; /* A, B, results and their low parts, norms */
-    size_t sizes[5];   /* in doubles */
-};
-static _Atomic(struct workspace *) spare;
-
-static void workspace_free(struct workspace *workspace)
-{
-    for (int i = 0; i < 5 && workspace != NULL; i++) {
-        free(workspace->blocks[i]);
-    }
-    free(workspace);
-}
-
-/* NULL if there is no memory. */
-static struct workspace *workspace_take(const size_t sizes[5])
-{
-    struct workspace *workspace = atomic_exchange(&spare, NULL);
-    if (workspace == NULL) {
-        workspace = calloc(1, sizeof(*workspace));
-    }
-    for (int i = 0; i < 5 && workspace != NULL; i++) {
-        if (workspace->sizes[i] >= sizes[i]) {
-            continue;
-        }
-        free(workspace->blocks[i]);
-        workspace->blocks[i] = malloc(sizes[i] * sizeof(double));
-        workspace->sizes[i] = sizes[i];
-        if (workspace->blocks[i] == NULL) {
-            workspace_free(workspace);
-            return NULL;
-        }
-    }
-    return workspace;
-}
-
-static void workspace_give(struct workspace *workspace)
-{
-    workspace_free(atomic_exchange(&spare, workspace));
-}
-
-static void panel_place(struct panel *panel, double *data, double *norms, int64_t count)
-{
-    panel->data = data;
-    panel->norms = norms;
-    panel->inexact_norms = norms + count;
-    panel->integral = (unsigned char *)(norms + 2 * count); /* 8 bytes for each byte: simple */
-}
-
-/* Vector v of the panel over slice [k, k + depth): its place in the panel, or read into buffer. */
-static const double *panel_vector(const struct product *product, const struct panel *panel,
-                                  int64_t v, int64_t k, int64_t depth, double *buffer)
-{
-    if (product->whole && !panel->across) {
-        return panel->data + v * panel->step + k;
-    }
-    if (product->whole) {
-        for (int64_t d = 0; d < depth; d++) {
-            buffer[d] = panel->data[(k + d) * panel->step + v];
-        }
-        return buffer;
-    }
-    /* One vector across has its elements side by side too. */
-    panel->operand->fill(panel->operand->context, panel->first + v, 1, k, depth, buffer,
-                         panel->operand->across ? 1 : depth);
-    return buffer;
-}
 
 /* --- Elements. ---------------------------------------------------------------------------------
  */
@@ -283,8 +63,8 @@ static struct exact_partial element_sum(const struct product *product, int64_t i
     double a_buffer[BUFFER], b_buffer[BUFFER];
     for (int64_t k = 0; k < product->depth; k += BUFFER) {
         const int64_t size = product->depth - k < BUFFER ? product->depth - k : BUFFER;
-        const double *a = panel_vector(product, &product->a, i, k, size, a_buffer);
-        const double *b = panel_vector(product, &product->b, j, k, size, b_buffer);
+        const double *a = panel_vector(&product->a, i, k, size, a_buffer);
+        const double *b = panel_vector(&product->b, j, k, size, b_buffer);
         const struct exact_partial part = kernels->dot(a, b, size, exact);
         exact_partial_merge(&sum, &part);
     }
@@ -299,8 +79,8 @@ static double element_long_sum(const struct product *product, int64_t i, int64_t
     exact_accumulator_add(&accumulator, 0);
     for (int64_t k = 0; k < product->depth; k += BUFFER) {
         const int64_t size = product->depth - k < BUFFER ? product->depth - k : BUFFER;
-        const double *a = panel_vector(product, &product->a, i, k, size, a_buffer);
-        const double *b = panel_vector(product, &product->b, j, k, size, b_buffer);
+        const double *a = panel_vector(&product->a, i, k, size, a_buffer);
+        const double *b = panel_vector(&product->b, j, k, size, b_buffer);
         for (int64_t d = 0; d < size; d++) {
             exact_accumulator_add_product(&accumulator, a[d], b[d]);
         }
@@ -327,8 +107,8 @@ static bool quick_element(const struct product *product, int64_t i, int64_t j, d
     double a_buffer[BUFFER], b_buffer[BUFFER];
     for (int64_t k = 0; k < product->depth; k += BUFFER) {
         const int64_t size = product->depth - k < BUFFER ? product->depth - k : BUFFER;
-        const double *a = panel_vector(product, &product->a, i, k, size, a_buffer);
-        const double *b = panel_vector(product, &product->b, j, k, size, b_buffer);
+        const double *a = panel_vector(&product->a, i, k, size, a_buffer);
+        const double *b = panel_vector(&product->b, j, k, size, b_buffer);
         const struct exact_partial part = kernels->quick_dot(a, b, size);
         exact_partial_merge(&sum, &part);
     }
@@ -374,7 +154,7 @@ static void settle_row(const struct product *product, int64_t i, int64_t j, int6
 {
     uint64_t open[TILE_COLUMNS / 64];
     const double *norms = product->b.norms;
-    if (product->whole && product->a.integral[i]) {
+    if (product->a.marked && product->a.integral[i]) {
         norms = product->b.inexact_norms;
     }
     double *row = product->results + i * product->b.count + j;
@@ -406,7 +186,7 @@ static void bound_row(const struct product *product, int64_t i, int64_t j, int64
                       double *bounds)
 {
     double *row = product->results + i * product->b.count + j;
-    const bool integral = !product->sums && product->whole && product->a.integral[i];
+    const bool integral = product->a.marked && product->a.integral[i];
     const double *norms = (integral ? product->b.inexact_norms : product->b.norms) + j;
     for (int64_t c = 0; c < columns; c++) {
         double bound =
@@ -479,7 +259,7 @@ static void tile(const struct product *product, int64_t i, int64_t rows, int64_t
             return;
         }
         const double last = results[(rows - 1) * step + columns - 1];
-        if (product->whole && !gemm_distrusted() &&
+        if (product->a.whole && !gemm_distrusted() &&
             (!is_plausible(product, i, j, results[0]) ||
              !is_plausible(product, i + rows - 1, j + columns - 1, last))) {
             gemm_distrust();
@@ -515,8 +295,8 @@ static void tiles(void *context, int64_t begin, int64_t end)
     for (int64_t t = begin; t < end && !poll_stopped(product->poll); t++) {
         const int64_t i = t / product->tiles_across * product->tile_rows;
         const int64_t j = t % product->tiles_across * product->tile_columns;
-        tile(product, i, at_most(product->a.count - i, product->tile_rows), j,
-             at_most(product->b.count - j, product->tile_columns), part, bounds);
+        tile(product, i, dot_at_most(product->a.count - i, product->tile_rows), j,
+             dot_at_most(product->b.count - j, product->tile_columns), part, bounds);
     }
     free(part);
     free(bounds);
@@ -546,6 +326,52 @@ static void choose_tiles(struct product *product)
     product->tiles_across = parts_of(columns, product->tile_columns);
 }
 
+/* --- Memory. ------------------------------------------------------------------------------------
+ */
+
+/* The memory of one product. One set is kept for the next product: fresh pages cost as much as a
+ * good part of a dgemm. */
+struct workspace {
+    double *blocks[5]; /* A, B, results and their low parts, norms */
+    size_t sizes[5];   /* in doubles */
+};
+static _Atomic(struct workspace *) spare;
+
+static void workspace_free(struct workspace *workspace)
+{
+    for (int i = 0; i < 5 && workspace != NULL; i++) {
+        free(workspace->blocks[i]);
+    }
+    free(workspace);
+}
+
+/* NULL if there is no memory. */
+static struct workspace *workspace_take(const size_t sizes[5])
+{
+    struct workspace *workspace = atomic_exchange(&spare, NULL);
+    if (workspace == NULL) {
+        workspace = calloc(1, sizeof(*workspace));
+    }
+    for (int i = 0; i < 5 && workspace != NULL; i++) {
+        if (workspace->sizes[i] >= sizes[i]) {
+            continue;
+        }
+        free(workspace->blocks[i]);
+        workspace->blocks[i] = malloc(sizes[i] * sizeof(double));
+        workspace->sizes[i] = sizes[i];
+        if (workspace->blocks[i] == NULL) {
+            workspace_free(workspace);
+            return NULL;
+        }
+    }
+    return workspace;
+}
+
+static void workspace_give(struct workspace *workspace)
+{
+    workspace_free(atomic_exchange(&spare, workspace));
+}
+
 /* --- The whole product, block by block. --------------------------------------------------------
  */
 
@@ -559,9 +385,9 @@ static bool multiply_block(struct product *product, int64_t slice)
             panels[p]->k = k;
             panels[p]->depth = depth;
             panels[p]->first_slice = k == 0;
-            fill_panel(product, panels[p]);
-            if (product->last_slice && (!product->sums || product->quick)) {
-                finish_norms(product, panels[p]);
+            panel_fill(panels[p]);
+            if (product->last_slice && panels[p]->normed) {
+                panel_finish_norms(panels[p], product->depth);
             }
         }
         if (atomic_load(&product->no_memory) || poll_stopped(product->poll)) {
@@ -579,7 +405,7 @@ static void emit_zeros(struct product *product, int64_t rows, int64_t columns)
     static const double zeros[TILE_COLUMNS];
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t j = 0; j < columns; j += TILE_COLUMNS) {
-            const int64_t count = at_most(columns - j, TILE_COLUMNS);
+            const int64_t count = dot_at_most(columns - j, TILE_COLUMNS);
             product->emit(product->emit_context, i, 1, j, count, zeros, TILE_COLUMNS);
             if (product->emit_bounds != NULL) {
                 product->emit_bounds(product->emit_context, i, 1, j, count, zeros, TILE_COLUMNS);
@@ -592,7 +418,7 @@ static void emit_zeros(struct product *product, int64_t rows, int64_t columns)
 static int64_t panel_vectors(int64_t vectors, int64_t depth)
 {
     const int64_t fit = PANEL_DOUBLES / depth;
-    return at_most(vectors, fit < 16 ? 16 : fit);
+    return dot_at_most(vectors, fit < 16 ? 16 : fit);
 }
 
 static bool multiply(enum type type, const struct exact_dot_operand *a,
@@ -609,7 +435,7 @@ static bool multiply(enum type type, const struct exact_dot_operand *a,
         .emit_context = emit_context,
         .poll = poll_current(),
         /* (terms + 4) units for dgemm, the rest for the norms' and the test's own rounding. */
-        .factor = ((double)at_most(depth, GEMM_DEPTH) + 24) * 0x1.04p-53,
+        .factor = ((double)dot_at_most(depth, GEMM_DEPTH) + 24) * 0x1.04p-53,
     };
     if (rows <= 0 || columns <= 0) {
         return true;
@@ -624,8 +450,12 @@ static bool multiply(enum type type, const struct exact_dot_operand *a,
     product.quick =
         product.sums && type == TYPE_F64 && depth >= QUICK_DEPTH && rows > 1 && columns > 1;
     const int64_t slice = depth <= DEPTH_MOST || product.sums ? depth : DEPTH_SLICE;
-    product.whole = slice == depth;
-    product.a.operand = a;
+    const bool whole = slice == depth;
+    product.a = (struct panel){.operand = a,
+                               .whole = whole,
+                               .normed = !product.sums || product.quick,
+                               .marked = !product.sums && whole};
+    product.b = product.a;
     product.b.operand = b;
     product.a.across = a->across && !product.sums && columns < TURNED_FROM;
     product.b.across = b->across && !product.sums && rows < TURNED_FROM;
@@ -638,9 +468,9 @@ static bool multiply(enum type type, const struct exact_dot_operand *a,
 
     const int64_t cached = ROWS_DOUBLES / slice;
     int64_t block_rows =
-        at_most(panel_vectors(rows, slice), cached < ROWS_LEAST ? ROWS_LEAST : cached);
+        dot_at_most(panel_vectors(rows, slice), cached < ROWS_LEAST ? ROWS_LEAST : cached);
     const int64_t block_columns = panel_vectors(columns, slice);
-    block_rows = at_most(block_rows, PANEL_DOUBLES / block_columns + 1);
+    block_rows = dot_at_most(block_rows, PANEL_DOUBLES / block_columns + 1);
     const size_t block_results = (size_t)block_rows * (size_t)block_columns;
     const bool added_up = depth > GEMM_DEPTH && !product.sums;
     const size_t sizes[5] = {
@@ -658,9 +488,9 @@ static bool multiply(enum type type, const struct exact_dot_operand *a,
     for (int64_t j = 0; j < columns && ok; j += block_columns) {
         for (int64_t i = 0; i < rows && ok; i += block_rows) {
             product.a.first = i;
-            product.a.count = at_most(rows - i, block_rows);
+            product.a.count = dot_at_most(rows - i, block_rows);
             product.b.first = j;
-            product.b.count = at_most(columns - j, block_columns);
+            product.b.count = dot_at_most(columns - j, block_columns);
             ok = multiply_block(&product, slice);
         }
     }
