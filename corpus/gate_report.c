@@ -1,14 +1,9 @@
 /* Records of the gate: in memory, as JSON, in a journal. */
-#define _GNU_SOURCE
 #include "corpus/gate_report.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
@@ -308,47 +303,16 @@ bool gate_report_load(const char *path, struct gate_report *report, struct error
 
 /* --- the journal --- */
 
-/* Reads the whole lines; *end is where the last one ends. */
-static bool read_lines(const char *path, const char *data, size_t size, struct gate_report *past,
-                       size_t *end, struct error *err)
-{
-    int line = 0;
-    *end = 0;
-    for (const char *newline; (newline = memchr(data + *end, '\n', size - *end)) != NULL;) {
-        line++;
-        json_error_t problem;
-        json_t *object = json_loadb(data + *end, (size_t)(newline - data) - *end, 0, &problem);
-        bool ok = object != NULL && read_run(object, past);
-        json_decref(object);
-        if (!ok) {
-            struct where where = {path, line, 1};
-            return error_at(err, where, "this is no line of a journal of the gate");
-        }
-        *end = (size_t)(newline - data) + 1;
-    }
-    return true;
-}
-
 bool gate_journal_open(const char *path, struct gate_journal *journal, struct error *err)
 {
     gate_report_init(&journal->past);
-    journal->file = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (journal->file < 0) {
-        return error_set(err, ERROR_NOT_FOUND, "%s: %s", path, strerror(errno));
+    bool ok = journal_open(path, &journal->journal, err);
+    const json_t *past = journal->journal.past;
+    for (size_t i = 0; ok && i < json_array_size(past); i++) {
+        ok = read_run(json_array_get(past, i), &journal->past) ||
+             error_at(err, (struct where){path, (int)i + 1, 1},
+                      "this is no line of a journal of the gate");
     }
-    size_t size = 0, end = 0;
-    char *data = NULL;
-    bool ok = true;
-    if (flock(journal->file, LOCK_EX | LOCK_NB) != 0) {
-        ok = error_set(err, ERROR_INVALID_ARGUMENT, "%s: another gate is writing it", path);
-    } else {
-        data = file_read(path, &size, err);
-        ok = data != NULL && read_lines(path, data, size, &journal->past, &end, err);
-    }
-    if (ok && end < size && ftruncate(journal->file, (off_t)end) != 0) {
-        ok = error_set(err, ERROR_INTERNAL, "%s: %s", path, strerror(errno));
-    }
-    free(data);
     if (!ok) {
         gate_journal_close(journal);
     }
@@ -358,31 +322,13 @@ bool gate_journal_open(const char *path, struct gate_journal *journal, struct er
 bool gate_journal_write(struct gate_journal *journal, const struct gate_run *run, struct error *err)
 {
     json_t *object = gate_run_json(run);
-    char *line = json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    bool ok = journal_write(&journal->journal, object, err);
     json_decref(object);
-    struct text text;
-    text_init(&text);
-    text_printf(&text, "%s\n", line);
-    free(line);
-    size_t done = 0;
-    while (done < text.size) {
-        ssize_t wrote = write(journal->file, text.data + done, text.size - done);
-        if (wrote < 0 && errno != EINTR) {
-            break;
-        }
-        done += wrote > 0 ? (size_t)wrote : 0;
-    }
-    bool ok = done == text.size && fdatasync(journal->file) == 0;
-    text_finish(&text);
-    return ok || error_set(err, ERROR_RESOURCE_EXHAUSTED, "the journal cannot be written: %s",
-                           strerror(errno));
+    return ok;
 }
 
 void gate_journal_close(struct gate_journal *journal)
 {
-    if (journal->file >= 0) {
-        close(journal->file);
-    }
-    journal->file = -1;
+    journal_close(&journal->journal);
     gate_report_finish(&journal->past);
 }

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "compare/compare.h"
+#include "corpus/journal.h"
 
 struct error;
 struct text;
@@ -95,13 +96,11 @@ void gate_report_apply_baseline(struct gate_report *report, const struct gate_re
 
 /* --- the journal --- */
 struct gate_journal {
-    int file;
+    struct journal journal;
     struct gate_report past; /* what it held when it was opened */
 };
-/* Opens or makes it, for this process alone; what a dying writer left half written is cut off.
- * False with *err when another gate has it open, or it cannot be read or written. */
+/* As journal_open; false also when it is another command's. */
 bool gate_journal_open(const char *path, struct gate_journal *journal, struct error *err);
-/* Appends a run and waits until it is on the disk. */
 bool gate_journal_write(struct gate_journal *journal, const struct gate_run *run,
                         struct error *err);
 void gate_journal_close(struct gate_journal *journal);

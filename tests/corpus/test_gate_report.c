@@ -192,7 +192,7 @@ START_TEST(test_journal)
     ck_assert(gate_journal_write(&journal, &report.runs[0], &err));
     struct gate_journal other;
     ck_assert(!gate_journal_open(path, &other, &err));
-    ck_assert_ptr_nonnull(strstr(err.message, "another gate"));
+    ck_assert_ptr_nonnull(strstr(err.message, "another process"));
     gate_journal_close(&journal);
     FILE *file = fopen(path, "a");
     fputs("{\"suite\": \"suite\", \"case\": \"sec", file);
