@@ -1,10 +1,14 @@
 /* A finding becomes a case: module, arguments, what the golden says, what the backends did. */
+#define _GNU_SOURCE
 #include "tools/gate_add.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -501,6 +505,22 @@ static bool words_are_good(const struct gate_add *add)
            refuse("there is no profile '%s'; 'referee show backends' lists them", add->profile);
 }
 
+/* One at a time adds to the suites of a folder: the lock, which ends with the file; −1 where the
+ * file system has none. */
+static int lock_folder(const char *manifest)
+{
+    const char *slash = strrchr(manifest, '/');
+    char *folder = slash != NULL ? strndup(manifest, (size_t)(slash - manifest) + 1) : strdup(".");
+    int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        fprintf(stderr, "referee: waiting for another --add to this suite\n");
+        while (flock(file, LOCK_EX) != 0 && errno == EINTR) {
+        }
+    }
+    free(folder);
+    return file;
+}
+
 int gate_add(const struct gate_add *add, const struct gate_options *options, const char *manifest,
              struct gate_report *report)
 {
@@ -509,10 +529,12 @@ int gate_add(const struct gate_add *add, const struct gate_options *options, con
     if (!words_are_good(add)) {
         return EXIT_USAGE;
     }
+    int lock = lock_folder(manifest);
     if (!manifest_load(manifest, &a.manifest, &err) ||
         (a.text = file_read(manifest, &a.size, &err)) == NULL) {
         print_error(&err);
         manifest_finish(&a.manifest);
+        close(lock);
         return EXIT_USAGE;
     }
     a.added.profile = add->profile != NULL ? profile_find(add->profile) : NULL;
@@ -534,5 +556,6 @@ int gate_add(const struct gate_add *add, const struct gate_options *options, con
     free(a.text);
     free(a.name);
     free(a.path);
+    close(lock);
     return status;
 }

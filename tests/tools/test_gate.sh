@@ -169,6 +169,15 @@ check 'its profile' 0 '^    profile: strict$' cat "$suite/m.yaml"
 check 'with drawn arguments' 0 'drawn$' add "$folder/drawn.hlo" --reason 'swapped' --seed 9
 check 'drawn arguments stay' 0 '^2$' grep -c '^//@ arg f64\[2\]' "$suite/drawn.hlo"
 check 'the suite' 0 '^5 runs as expected, 0 not' "$referee" gate "$suite/m.yaml"
+for size in 300 301 302 303; do # products that take a while: they would overwrite each other's rows
+    printf 'HloModule p%s\nENTRY e {\n  x = f64[%s,%s] parameter(0)\n' "$size" "$size" "$size" >"$folder/p$size.hlo"
+    printf '  ROOT p = f64[%s,%s] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n' \
+        "$size" "$size" >>"$folder/p$size.hlo"
+    add "$folder/p$size.hlo" --pass >/dev/null 2>&1 &
+    adding[size]=$!
+done
+wait "${adding[@]}"
+check 'added side by side' 0 '^9 runs as expected, 0 not' "$referee" gate "$suite/m.yaml"
 check 'how a case is run again' 0 '--seed 1 --profile strict --poison' "$referee" gate "$suite/m.yaml" --json -
 
 # Killed at random moments, the gate ends with a complete report, and nothing was run twice.
