@@ -117,14 +117,15 @@ static int run_mutants(struct gate_command *command, const struct string_list *p
         return EXIT_USAGE;
     }
     const struct gate_forms *forms = &command->forms;
-    if (command->options.journal != NULL || forms->baseline != NULL || forms->junit != NULL ||
-        forms->html != NULL || forms->annotations != NULL || command->shard != NULL) {
-        fprintf(stderr, "referee: --mutants reports as text and --json alone, and in one go\n");
+    if (forms->baseline != NULL || forms->junit != NULL || forms->html != NULL ||
+        forms->annotations != NULL || command->shard != NULL) {
+        fprintf(stderr, "referee: --mutants reports as text and --json alone, and of all cases\n");
         return EXIT_USAGE;
     }
     mutants->backends = command->options.backends;
     mutants->jobs = (int)command->jobs;
     mutants->json = command->forms.json;
+    mutants->journal = command->options.journal;
     mutants->verbose = command->options.verbose;
     return gate_mutants(paths, mutants);
 }

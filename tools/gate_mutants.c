@@ -13,10 +13,12 @@
 #include "compare/devices.h"
 #include "compare/differential.h"
 #include "compare/latitude.h"
+#include "corpus/journal.h"
 #include "corpus/manifest.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/clock.h"
 #include "hlo/base/error.h"
+#include "hlo/base/map.h"
 #include "hlo/base/text.h"
 #include "hlo/base/threads.h"
 #include "hlo/literal.h"
@@ -35,8 +37,10 @@ struct work {
     const struct mutants_options *options;
     const struct mutants_plan *plan;
     struct mutants_report *report;
+    struct journal journal;
+    json_t *past; /* what the journal says of units, by id; NULL: there is none */
     pthread_mutex_t mutex;
-    size_t next;
+    size_t next, recalled;
     bool stopped;
     struct error *err;
     struct progress progress;
@@ -96,6 +100,7 @@ struct unit_run {
     struct work *work;
     const struct mutants_unit *unit;
     const struct mutants_subject *subject;
+    struct mutants_report report; /* on this unit */
     struct team *team;
     const struct loaded_module *part;
     struct backend *backend;
@@ -106,12 +111,6 @@ struct unit_run {
     struct literal *clean_actual; /* and of the backend without a fault */
     struct latitude *latitude;    /* NULL: not found yet */
 };
-
-static struct mutants_backend *backend_entry(const struct unit_run *run)
-{
-    struct mutants_report *report = run->work->report;
-    return &report->backends[mutants_report_backend(report, run->subject->backend)];
-}
 
 static char *command_text(const struct unit_run *run, const char *uri)
 {
@@ -131,12 +130,11 @@ static char *command_text(const struct unit_run *run, const char *uri)
     return taken;
 }
 
-/* A finding; the caller holds the lock. */
-static struct mutants_finding *add_finding(const struct unit_run *run,
-                                           enum mutants_finding_kind kind, int class,
-                                           const char *what, const char *uri, enum outcome outcome)
+static struct mutants_finding *add_finding(struct unit_run *run, enum mutants_finding_kind kind,
+                                           int class, const char *what, const char *uri,
+                                           enum outcome outcome)
 {
-    struct mutants_finding *finding = mutants_report_add(run->work->report, kind, class);
+    struct mutants_finding *finding = mutants_report_add(&run->report, kind, class);
     struct text name;
     text_init(&name);
     text_printf(&name, "%s on %s", run->part->name, run->subject->backend);
@@ -172,10 +170,12 @@ static void print_clean(const struct unit_run *run)
     for (int i = 0; i < run->clean.comparison.leaf_count; i++) {
         part = fmax(part, run->clean.comparison.leaves[i].largest_part);
     }
+    pthread_mutex_lock(&run->work->mutex);
     progress_clear(&run->work->progress);
     printf("%-8s %-12s %-8.3g %s  %s  seed %llu\n", "clean", outcome_text(run->clean.outcome), part,
            run->part->name, run->subject->backend, (unsigned long long)run->options.inputs.seed);
     fflush(stdout);
+    pthread_mutex_unlock(&run->work->mutex);
 }
 
 /* The run without a fault. False when there is nothing to plant faults in. */
@@ -192,8 +192,7 @@ static bool run_clean(struct unit_run *run)
     }
     bool slow = clean->reference.run_seconds > run->work->options->slow ||
                 clean->actual.run_seconds > run->work->options->slow;
-    pthread_mutex_lock(&run->work->mutex);
-    struct mutants_clean *counts = &backend_entry(run)->clean;
+    struct mutants_clean *counts = &run->report.backends->clean;
     counts->refused += !gave;
     counts->runs += gave;
     counts->inconclusive += gave && clean->outcome == OUTCOME_INCONCLUSIVE;
@@ -211,7 +210,6 @@ static bool run_clean(struct unit_run *run)
         add_finding(run, MUTANTS_ALARM_BY_XLA, -1, clean->message, run->subject->backend,
                     clean->outcome);
     }
-    pthread_mutex_unlock(&run->work->mutex);
     return gave && clean->outcome != OUTCOME_MISMATCH && !slow;
 }
 
@@ -282,9 +280,8 @@ static void keep_fault(struct unit_run *run, const struct fault_outcome *fault)
         describe_excess(fault->excess, &excess);
     }
     struct work *work = run->work;
-    pthread_mutex_lock(&work->mutex);
-    count_fault(fault, &work->report->classes[fault->class]);
-    count_fault(fault, &backend_entry(run)->faults);
+    count_fault(fault, &run->report.classes[fault->class]);
+    count_fault(fault, &run->report.backends->faults);
     if (fault->verdict == LATITUDE_BEYOND && !fault->found) {
         struct mutants_finding *missed =
             add_finding(run, MUTANTS_MISSED, fault->class, fault->what, fault->uri, fault->outcome);
@@ -292,13 +289,14 @@ static void keep_fault(struct unit_run *run, const struct fault_outcome *fault)
         missed->excess = memory_strdup(excess.data);
     }
     if (work->options->verbose) {
+        pthread_mutex_lock(&work->mutex);
         progress_clear(&work->progress);
         printf("%-8s %-12s %-8s %s  %s  %s  %s\n", verdicts[fault->verdict],
                outcome_text(fault->outcome), fault->by_xla ? "xla" : "", run->part->name,
                fault->uri, fault->what, excess.data);
         fflush(stdout);
+        pthread_mutex_unlock(&work->mutex);
     }
-    pthread_mutex_unlock(&work->mutex);
     text_finish(&excess);
 }
 
@@ -335,9 +333,61 @@ static void run_fault(struct unit_run *run, int class, uint64_t seed)
     backend_close(mutant);
 }
 
+/* Of everything that the unit's results depend on, 16 hexadecimal digits. */
+static void make_id(const struct mutants_options *options, const struct mutants_unit *unit,
+                    char id[17])
+{
+    const struct mutants_subject *subject = unit->subject;
+    const struct test_case *test = subject->test;
+    uint64_t hash = hash_bytes(subject->backend, strlen(subject->backend) + 1, subject->content);
+    hash = hash_bytes(subject->profile->name, strlen(subject->profile->name) + 1, hash);
+    hash = hash_u64((uint64_t)subject->part, hash);
+    hash = hash_u64((uint64_t)test->tolerance, hash);
+    hash = hash_bytes(&test->timeout, sizeof test->timeout, hash);
+    hash = hash_bytes(&options->slow, sizeof options->slow, hash);
+    hash = hash_u64(unit->seed, hash);
+    for (int i = 0; i < unit->fault_count; i++) {
+        const char *class = mutant_class(unit->faults[i].class).name;
+        hash = hash_u64(unit->faults[i].seed, hash_bytes(class, strlen(class) + 1, hash));
+    }
+    snprintf(id, 17, "%016llx", (unsigned long long)hash);
+}
+
+/* Takes what the journal says of the unit; false if it says nothing. */
+static bool recall_unit(struct work *work, const char *id)
+{
+    pthread_mutex_lock(&work->mutex);
+    const json_t *past = json_object_get(work->past, id);
+    bool known = past != NULL && mutants_report_add_part(work->report, past);
+    work->recalled += known;
+    pthread_mutex_unlock(&work->mutex);
+    return known;
+}
+
+/* The unit's part of the report, into the journal first. */
+static bool keep_unit(struct unit_run *run, const char *id, struct error *err)
+{
+    struct work *work = run->work;
+    json_t *object = work->past != NULL ? mutants_report_part_json(&run->report) : NULL;
+    if (object != NULL) {
+        json_object_set_new(object, "id", json_string(id));
+    }
+    pthread_mutex_lock(&work->mutex);
+    bool good = object == NULL || journal_write(&work->journal, object, err);
+    mutants_report_join(work->report, &run->report);
+    pthread_mutex_unlock(&work->mutex);
+    json_decref(object);
+    return good;
+}
+
 static bool run_unit(struct work *work, const struct mutants_unit *unit, struct team *team,
                      struct error *err)
 {
+    char id[17];
+    make_id(work->options, unit, id);
+    if (recall_unit(work, id)) {
+        return true;
+    }
     const struct mutants_subject *subject = unit->subject;
     struct unit_run run = {.work = work, .unit = unit, .subject = subject, .team = team};
     struct mutants_module loaded;
@@ -352,6 +402,8 @@ static bool run_unit(struct work *work, const struct mutants_unit *unit, struct 
     }
     run.part = loaded.part;
     run.reference = backend_remember(team->reference);
+    mutants_report_init(&run.report);
+    mutants_report_backend(&run.report, subject->backend);
     run.options = (struct differential_options){
         .inputs = {.seed = unit->seed},
         .arguments = loaded.arguments.count > 0 ? loaded.arguments.literals : NULL,
@@ -371,7 +423,9 @@ static bool run_unit(struct work *work, const struct mutants_unit *unit, struct 
     differential_result_finish(&run.clean);
     backend_close(run.reference);
     mutants_module_finish(&loaded);
-    return true;
+    good = keep_unit(&run, id, err);
+    mutants_report_finish(&run.report);
+    return good;
 }
 
 /* --- threads --- */
@@ -404,12 +458,38 @@ static void *worker(void *context)
     return NULL;
 }
 
+static bool open_journal(struct work *work)
+{
+    if (work->options->journal == NULL) {
+        return true;
+    }
+    if (!journal_open(work->options->journal, &work->journal, work->err)) {
+        return false;
+    }
+    work->past = json_object();
+    size_t i;
+    json_t *object;
+    json_array_foreach(work->journal.past, i, object)
+    {
+        const char *id = json_string_value(json_object_get(object, "id"));
+        if (id == NULL) {
+            return error_at(work->err, (struct where){work->options->journal, (int)i + 1, 1},
+                            "this is no line of a journal of --mutants");
+        }
+        json_object_set(work->past, id, object);
+    }
+    return true;
+}
+
 /* Figures first, so that a run that was for nothing still says so. */
 static int finish(const struct mutants_options *options, struct work *work)
 {
     const struct mutants_report *report = work->report;
     if (work->stopped) {
         print_error(work->err);
+    }
+    if (work->recalled > 0) {
+        printf("%zu of %zu runs were in the journal\n", work->recalled, work->plan->unit_count);
     }
     mutants_report_print(report);
     bool written = true;
@@ -439,19 +519,27 @@ int gate_mutants(const struct string_list *paths, const struct mutants_options *
     mutants_report_init(&report);
     report.seed = options->seed;
     report.goal = options->goal;
-    struct work work = {.options = options, .plan = &plan, .report = &report, .err = &err};
+    struct work work = {
+        .options = options, .plan = &plan, .report = &report, .journal = {.file = -1}, .err = &err};
     double start = clock_seconds();
     for (size_t i = 0; i < plan.subject_count; i++) {
         size_t entry = mutants_report_backend(&report, plan.subjects[i].backend);
         report.backends[entry].clean.known += plan.subjects[i].known_to_fail;
     }
-    pthread_mutex_init(&work.mutex, NULL);
-    progress_start(&work.progress, plan.unit_count);
-    threads_run(options->jobs > 0 ? (size_t)options->jobs : 1, worker, &work);
-    progress_clear(&work.progress);
-    pthread_mutex_destroy(&work.mutex);
-    report.seconds = clock_seconds() - start;
-    int status = finish(options, &work);
+    int status = EXIT_USAGE;
+    if (open_journal(&work)) {
+        pthread_mutex_init(&work.mutex, NULL);
+        progress_start(&work.progress, plan.unit_count);
+        threads_run(options->jobs > 0 ? (size_t)options->jobs : 1, worker, &work);
+        progress_clear(&work.progress);
+        pthread_mutex_destroy(&work.mutex);
+        report.seconds = clock_seconds() - start;
+        status = finish(options, &work);
+    } else {
+        print_error(&err);
+    }
+    json_decref(work.past);
+    journal_close(&work.journal);
     mutants_report_finish(&report);
     mutants_plan_finish(&plan);
     return status;

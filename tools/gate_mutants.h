@@ -16,10 +16,11 @@ struct mutants_options {
     int64_t clean;               /* runs without a fault, at least; 0 = one a case and backend */
     int64_t seed;                /* of arguments (this one and those after it) and of faults */
     int jobs;
-    double slow;      /* seconds; what the golden takes longer for gets no faults */
-    double goal;      /* per cent of the faults that can be seen; fewer is a finding */
-    const char *json; /* report file or NULL */
-    bool verbose;     /* a line for each fault */
+    double slow;         /* seconds; what the golden takes longer for gets no faults */
+    double goal;         /* per cent of the faults that can be seen; fewer is a finding */
+    const char *json;    /* report file or NULL */
+    const char *journal; /* keeps what is done, and goes on from there; NULL: none */
+    bool verbose;        /* a line for each fault */
 };
 
 /* Paths are manifests (.yaml, .yml), module files and folders of them. Returns the exit status. */

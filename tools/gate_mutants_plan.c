@@ -10,6 +10,7 @@
 #include "corpus/manifest.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
+#include "hlo/base/file.h"
 #include "hlo/base/map.h"
 #include "hlo/base/rng.h"
 #include "hlo/module.h"
@@ -151,6 +152,15 @@ static void add_subject(struct mutants_plan *plan, const struct test_case *test,
     memcpy(subject->applies, applies, bytes);
 }
 
+static uint64_t file_hash(const char *path)
+{
+    size_t size;
+    char *data = file_read(path, &size, NULL);
+    uint64_t hash = data != NULL ? hash_bytes(data, size, 0) : 0;
+    free(data);
+    return hash;
+}
+
 static void add_module(struct mutants_plan *plan, const struct manifest *manifest,
                        const struct test_case *test, const struct loaded_module *part, int number,
                        const struct mutants_options *options)
@@ -204,8 +214,13 @@ static void find_subjects(struct mutants_plan *plan, const struct mutants_option
                 print_error(&err);
                 continue;
             }
+            size_t first = plan->subject_count;
             for (int part = 0; part < file.count; part++) {
                 add_module(plan, manifest, &manifest->cases[i], &file.modules[part], part, options);
+            }
+            uint64_t content = first < plan->subject_count ? file_hash(manifest->cases[i].file) : 0;
+            for (size_t s = first; s < plan->subject_count; s++) {
+                plan->subjects[s].content = content;
             }
             loaded_file_finish(&file);
         }

@@ -26,6 +26,7 @@ struct mutants_subject {
     bool known_to_fail;            /* the case says so; it is left out */
     bool draws;                    /* it has arguments, and they are drawn */
     bool *applies;                 /* [class]: it has a place for such a fault */
+    uint64_t content;              /* hash of the file */
 };
 
 struct mutants_fault {

@@ -53,19 +53,68 @@ struct mutants_finding *mutants_report_add(struct mutants_report *report,
     return finding;
 }
 
+/* --- counts --- */
+
+/* A field of struct mutants_counts or struct mutants_clean and its name in JSON. */
+struct count_field {
+    const char *name;
+    size_t offset;
+};
+#define COUNT(name, field)                           \
+    {                                                \
+        name, offsetof(struct mutants_counts, field) \
+    }
+static const struct count_field fault_fields[] = {
+    COUNT("planted", planted),
+    COUNT("same", same),
+    COUNT("within", within),
+    COUNT("beyond", beyond),
+    COUNT("found", found),
+    COUNT("undecided", undecided),
+    COUNT("found_by_xla", found_by_xla),
+    COUNT("found_within", found_within),
+    {NULL, 0},
+};
+#undef COUNT
+#define COUNT(name, field)                          \
+    {                                               \
+        name, offsetof(struct mutants_clean, field) \
+    }
+static const struct count_field clean_fields[] = {
+    COUNT("runs", runs),
+    COUNT("alarms", alarms),
+    COUNT("alarms_by_xla", alarms_by_xla),
+    COUNT("inconclusive", inconclusive),
+    COUNT("vacuous", vacuous),
+    COUNT("known_failures", known),
+    COUNT("without_result", refused),
+    COUNT("too_slow", slow),
+    {NULL, 0},
+};
+#undef COUNT
+
+static int64_t *count_at(void *counts, const struct count_field *field)
+{
+    return (int64_t *)(void *)((char *)counts + field->offset);
+}
+
+static int64_t count_of(const void *counts, const struct count_field *field)
+{
+    return *(const int64_t *)(const void *)((const char *)counts + field->offset);
+}
+
+static void add_counts(void *sum, const void *counts, const struct count_field *fields)
+{
+    for (; fields->name != NULL; fields++) {
+        *count_at(sum, fields) += count_of(counts, fields);
+    }
+}
+
 struct mutants_counts mutants_report_faults(const struct mutants_report *report)
 {
     struct mutants_counts all = {0};
     for (int i = 0; i < mutant_class_count(); i++) {
-        const struct mutants_counts *own = &report->classes[i];
-        all.planted += own->planted;
-        all.same += own->same;
-        all.within += own->within;
-        all.beyond += own->beyond;
-        all.found += own->found;
-        all.undecided += own->undecided;
-        all.found_by_xla += own->found_by_xla;
-        all.found_within += own->found_within;
+        add_counts(&all, &report->classes[i], fault_fields);
     }
     return all;
 }
@@ -74,17 +123,28 @@ struct mutants_clean mutants_report_clean(const struct mutants_report *report)
 {
     struct mutants_clean all = {0};
     for (size_t i = 0; i < report->backend_count; i++) {
-        const struct mutants_clean *own = &report->backends[i].clean;
-        all.runs += own->runs;
-        all.inconclusive += own->inconclusive;
-        all.vacuous += own->vacuous;
-        all.alarms += own->alarms;
-        all.alarms_by_xla += own->alarms_by_xla;
-        all.known += own->known;
-        all.refused += own->refused;
-        all.slow += own->slow;
+        add_counts(&all, &report->backends[i].clean, clean_fields);
     }
     return all;
+}
+
+void mutants_report_join(struct mutants_report *report, struct mutants_report *part)
+{
+    for (int i = 0; i < mutant_class_count(); i++) {
+        add_counts(&report->classes[i], &part->classes[i], fault_fields);
+    }
+    for (size_t i = 0; i < part->backend_count; i++) {
+        const struct mutants_backend *from = &part->backends[i];
+        struct mutants_backend *to = &report->backends[mutants_report_backend(report, from->uri)];
+        add_counts(&to->faults, &from->faults, fault_fields);
+        add_counts(&to->clean, &from->clean, clean_fields);
+    }
+    for (size_t i = 0; i < part->finding_count; i++) {
+        *mutants_report_add(report, part->findings[i].kind, -1) = part->findings[i];
+    }
+    part->finding_count = 0;
+    mutants_report_finish(part);
+    mutants_report_init(part);
 }
 
 static double share(int64_t part, int64_t all)
@@ -187,24 +247,13 @@ void mutants_report_print(const struct mutants_report *report)
 
 /* --- as JSON --- */
 
-static json_t *counts_json(const struct mutants_counts *counts)
+static json_t *counts_json(const void *counts, const struct count_field *fields)
 {
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "planted",
-                     (json_int_t)counts->planted, "same", (json_int_t)counts->same, "within",
-                     (json_int_t)counts->within, "beyond", (json_int_t)counts->beyond, "found",
-                     (json_int_t)counts->found, "undecided", (json_int_t)counts->undecided,
-                     "found_by_xla", (json_int_t)counts->found_by_xla, "found_within",
-                     (json_int_t)counts->found_within);
-}
-
-static json_t *clean_json(const struct mutants_clean *clean)
-{
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "runs", (json_int_t)clean->runs,
-                     "alarms", (json_int_t)clean->alarms, "alarms_by_xla",
-                     (json_int_t)clean->alarms_by_xla, "inconclusive",
-                     (json_int_t)clean->inconclusive, "vacuous", (json_int_t)clean->vacuous,
-                     "known_failures", (json_int_t)clean->known, "without_result",
-                     (json_int_t)clean->refused, "too_slow", (json_int_t)clean->slow);
+    json_t *object = json_object();
+    for (; fields->name != NULL; fields++) {
+        json_object_set_new(object, fields->name, json_integer(count_of(counts, fields)));
+    }
+    return object;
 }
 
 static json_t *finding_json(const struct mutants_finding *finding)
@@ -219,38 +268,35 @@ static json_t *finding_json(const struct mutants_finding *finding)
     return object;
 }
 
-json_t *mutants_report_json(const struct mutants_report *report)
+static const char *const lists[] = {
+    [MUTANTS_MISSED] = "missed",
+    [MUTANTS_ALARM] = "false_alarms",
+    [MUTANTS_ALARM_BY_XLA] = "false_alarms_by_xla",
+};
+enum { LISTS = sizeof lists / sizeof *lists };
+
+static void set_parts(const struct mutants_report *report, bool all, json_t *root)
 {
-    static const char *const lists[] = {
-        [MUTANTS_MISSED] = "missed",
-        [MUTANTS_ALARM] = "false_alarms",
-        [MUTANTS_ALARM_BY_XLA] = "false_alarms_by_xla",
-    };
-    struct mutants_counts faults = mutants_report_faults(report);
-    struct mutants_clean clean = mutants_report_clean(report);
-    json_t *root = json_object(), *classes = json_array(), *backends = json_array();
-    json_object_set_new(root, "seed", json_integer(report->seed));
-    json_object_set_new(root, "goal", json_real(report->goal));
-    json_object_set_new(root, "reached", json_boolean(mutants_report_is_good(report)));
-    json_object_set_new(root, "seconds", json_real(report->seconds));
-    json_object_set_new(root, "faults", counts_json(&faults));
-    json_object_set_new(root, "clean", clean_json(&clean));
+    json_t *classes = json_array(), *backends = json_array();
     for (int i = 0; i < mutant_class_count(); i++) {
-        struct mutant_class class = mutant_class(i);
-        json_t *object = counts_json(&report->classes[i]);
-        json_object_set_new(object, "class", json_string(class.name));
-        json_object_set_new(object, "in", json_string(class.in_outputs ? "output" : "module"));
-        json_array_append_new(classes, object);
+        if (all || report->classes[i].planted > 0) {
+            struct mutant_class class = mutant_class(i);
+            json_t *object = counts_json(&report->classes[i], fault_fields);
+            json_object_set_new(object, "class", json_string(class.name));
+            json_object_set_new(object, "in", json_string(class.in_outputs ? "output" : "module"));
+            json_array_append_new(classes, object);
+        }
     }
     for (size_t i = 0; i < report->backend_count; i++) {
-        json_t *object = counts_json(&report->backends[i].faults);
-        json_object_set_new(object, "backend", json_string(report->backends[i].uri));
-        json_object_set_new(object, "clean", clean_json(&report->backends[i].clean));
+        const struct mutants_backend *backend = &report->backends[i];
+        json_t *object = counts_json(&backend->faults, fault_fields);
+        json_object_set_new(object, "backend", json_string(backend->uri));
+        json_object_set_new(object, "clean", counts_json(&backend->clean, clean_fields));
         json_array_append_new(backends, object);
     }
     json_object_set_new(root, "classes", classes);
     json_object_set_new(root, "backends", backends);
-    for (int kind = 0; kind < (int)(sizeof lists / sizeof *lists); kind++) {
+    for (int kind = 0; kind < LISTS; kind++) {
         json_t *list = json_array();
         for (size_t i = 0; i < report->finding_count; i++) {
             if ((int)report->findings[i].kind == kind) {
@@ -259,5 +305,122 @@ json_t *mutants_report_json(const struct mutants_report *report)
         }
         json_object_set_new(root, lists[kind], list);
     }
+}
+
+json_t *mutants_report_json(const struct mutants_report *report)
+{
+    struct mutants_counts faults = mutants_report_faults(report);
+    struct mutants_clean clean = mutants_report_clean(report);
+    json_t *root = json_object();
+    json_object_set_new(root, "seed", json_integer(report->seed));
+    json_object_set_new(root, "goal", json_real(report->goal));
+    json_object_set_new(root, "reached", json_boolean(mutants_report_is_good(report)));
+    json_object_set_new(root, "seconds", json_real(report->seconds));
+    json_object_set_new(root, "faults", counts_json(&faults, fault_fields));
+    json_object_set_new(root, "clean", counts_json(&clean, clean_fields));
+    set_parts(report, true, root);
     return root;
+}
+
+json_t *mutants_report_part_json(const struct mutants_report *report)
+{
+    json_t *root = json_object();
+    set_parts(report, false, root);
+    return root;
+}
+
+/* --- from JSON --- */
+
+static bool read_counts(const json_t *object, const struct count_field *fields, void *counts)
+{
+    for (; fields->name != NULL; fields++) {
+        const json_t *value = json_object_get(object, fields->name);
+        if (!json_is_integer(value)) {
+            return false;
+        }
+        *count_at(counts, fields) += json_integer_value(value);
+    }
+    return true;
+}
+
+static int class_named(const char *name)
+{
+    int i = name != NULL ? mutant_class_count() - 1 : -1;
+    while (i >= 0 && strcmp(mutant_class(i).name, name) != 0) {
+        i--;
+    }
+    return i;
+}
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text != NULL ? text : "";
+}
+
+static bool read_finding(const json_t *object, enum mutants_finding_kind kind,
+                         struct mutants_report *report)
+{
+    int class = class_named(json_string_value(json_object_get(object, "class")));
+    if (!json_is_object(object) || (kind == MUTANTS_MISSED && class < 0)) {
+        return false;
+    }
+    struct mutants_finding *finding = mutants_report_add(report, kind, class);
+    finding->module = memory_strdup(text_of(object, "module"));
+    finding->what = memory_strdup(text_of(object, "what"));
+    finding->outcome = memory_strdup(text_of(object, "outcome"));
+    finding->excess = memory_strdup(text_of(object, "excess"));
+    finding->command = memory_strdup(text_of(object, "command"));
+    return true;
+}
+
+static bool read_backend(const json_t *object, struct mutants_report *report)
+{
+    const char *uri = text_of(object, "backend");
+    for (size_t i = 0; i < report->backend_count; i++) {
+        struct mutants_backend *backend = &report->backends[i];
+        if (strcmp(backend->uri, uri) == 0) {
+            return read_counts(object, fault_fields, &backend->faults) &&
+                   read_counts(json_object_get(object, "clean"), clean_fields, &backend->clean);
+        }
+    }
+    return false;
+}
+
+static bool read_parts(const json_t *object, struct mutants_report *report)
+{
+    size_t i;
+    json_t *item;
+    bool good = true;
+    json_array_foreach(json_object_get(object, "classes"), i, item)
+    {
+        int class = class_named(json_string_value(json_object_get(item, "class")));
+        good = good && class >= 0 && read_counts(item, fault_fields, &report->classes[class]);
+    }
+    json_array_foreach(json_object_get(object, "backends"), i, item)
+    {
+        good = good && read_backend(item, report);
+    }
+    for (int kind = 0; kind < LISTS; kind++) {
+        json_array_foreach(json_object_get(object, lists[kind]), i, item)
+        {
+            good = good && read_finding(item, (enum mutants_finding_kind)kind, report);
+        }
+    }
+    return good && json_array_size(json_object_get(object, "backends")) > 0;
+}
+
+bool mutants_report_add_part(struct mutants_report *report, const json_t *object)
+{
+    struct mutants_report part;
+    mutants_report_init(&part);
+    for (size_t i = 0; i < report->backend_count; i++) {
+        mutants_report_backend(&part, report->backends[i].uri);
+    }
+    bool good = read_parts(object, &part);
+    if (good) {
+        mutants_report_join(report, &part);
+    }
+    mutants_report_finish(&part);
+    return good;
 }

@@ -60,6 +60,8 @@ struct mutants_report {
 
 void mutants_report_init(struct mutants_report *report);
 void mutants_report_finish(struct mutants_report *report);
+/* Adds the counts of another report and takes its findings; it is empty then. */
+void mutants_report_join(struct mutants_report *report, struct mutants_report *part);
 /* The backend's entry, made when it is new; uri is borrowed. Its place may move with the next. */
 size_t mutants_report_backend(struct mutants_report *report, const char *uri);
 struct mutants_finding *mutants_report_add(struct mutants_report *report,
@@ -71,5 +73,9 @@ bool mutants_report_is_good(const struct mutants_report *report);
 
 void mutants_report_print(const struct mutants_report *report);
 json_t *mutants_report_json(const struct mutants_report *report);
+/* Counts and findings alone, and back. False when the object is something else, or has a backend
+ * that the report has not. */
+json_t *mutants_report_part_json(const struct mutants_report *report);
+bool mutants_report_add_part(struct mutants_report *report, const json_t *object);
 
 #endif

@@ -63,6 +63,37 @@ printf '  ROOT r = f32[8] reduce(x, c), dimensions={1}, to_apply=add\n}\n' >>"$f
 check "a false alarm fails" 1 'false alarm: .*sum.hlo on interp.*elements differ' \
     "$referee" gate --mutants "$folder/bits.yaml" --count 0
 
+# --- killed and gone on with: the figures are those of one that was left alone ---
+
+measure=("$referee" gate --mutants "$suites/first/manifest.yaml" --backend "$literal" --count 60)
+figures() {
+    python3 -c '
+import json, sys
+report = json.load(open(sys.argv[1]))
+report.pop("seconds")
+for name in "missed", "false_alarms", "false_alarms_by_xla":
+    report[name].sort(key=str)
+print(json.dumps(report, sort_keys=True))' "$1"
+}
+journal=$folder/mutants.journal
+"${measure[@]}" --json "$folder/whole.json" >/dev/null
+for lines in 3 20; do
+    "${measure[@]}" --journal "$journal" >/dev/null &
+    until (($(wc -l 2>/dev/null <"$journal" || echo 0) >= lines)); do sleep 0.01; done
+    kill -9 $!
+    wait $! 2>/dev/null
+    printf '{"id": "half' >>"$journal"
+done
+kept=$(grep -c '}$' "$journal")
+check "gone on with" 0 "^$kept of [0-9]+ runs were in the journal" \
+    "${measure[@]}" --journal "$journal" --json "$folder/resumed.json" --jobs 2
+check "its figures" 0 '' diff <(figures "$folder/whole.json") <(figures "$folder/resumed.json")
+check "nothing is run twice" 0 '^1$' bash -c 'sort "$1" | uniq -c | awk "{print \$1}" | sort -u' - "$journal"
+check "other faults are other runs" 1 '' \
+    grep -q 'were in the journal' <("$referee" gate --mutants "$folder/m.hlo" --backend interp: --count 5 --journal "$journal")
+printf 'suite: s\n' >"$folder/none.journal"
+check "what is no journal" 2 'none.journal:1: .*no line of a journal' "${measure[@]}" --journal "$folder/none.journal"
+
 # --- the command line ---
 
 check "files and folders" 0 '2 runs without a fault: 0 false alarms' \
