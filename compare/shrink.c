@@ -14,7 +14,6 @@
 #include "hlo/literal.h"
 #include "hlo/module.h"
 #include "hlo/verify.h"
-#include "interp/interp.h"
 
 /* --- one candidate --- */
 
@@ -102,7 +101,6 @@ static void *run_trial(void *context)
     struct trial *trial = context;
     const struct shrink_options *options = trial->shrinking->options;
     trial->fails = options->test(options->context, trial->thread, &trial->candidate);
-    interp_leave_thread();
     return NULL;
 }
 

@@ -3,7 +3,6 @@
  * a collective or a transfer, or when it is done; when nobody can take it, all are stuck. */
 #include "interp/devices.h"
 
-#include <mpfr.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -452,11 +451,6 @@ void grid_wake(struct evaluation *evaluation, int number)
     pthread_mutex_unlock(&grid->mutex);
 }
 
-void interp_leave_thread(void)
-{
-    mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE);
-}
-
 /* --- the run --- */
 
 static void *device_main(void *context)
@@ -482,7 +476,6 @@ static void *device_main(void *context)
     }
     pass_baton(grid, device->number);
     pthread_mutex_unlock(&grid->mutex);
-    interp_leave_thread();
     return NULL;
 }
 

@@ -1,5 +1,8 @@
-/* Entering and leaving the default floating point environment. */
+/* Entering and leaving the default floating point environment; what a thread leaves behind. */
 #include "interp/environment.h"
+
+#include <mpfr.h>
+#include <pthread.h>
 
 #ifdef __x86_64__
 #include <fpu_control.h>
@@ -21,8 +24,25 @@ static bool is_default(void)
 }
 #endif
 
+/* MPFR keeps constants for each thread until it is told that the thread ends. */
+static pthread_key_t thread_end;
+
+static void free_caches(void *value)
+{
+    (void)value;
+    mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE);
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&thread_end, free_caches);
+}
+
 void environment_enter(struct environment *environment)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_key);
+    pthread_setspecific(thread_end, &thread_end);
     environment->changed = !is_default();
     if (environment->changed) {
         fegetenv(&environment->before);

@@ -140,10 +140,6 @@ bool interp_evaluate_programs(const struct module *const *programs, int device_c
                               struct literal **results, const struct interp_options *options,
                               struct error *err);
 
-/* To be called at the end of a thread that evaluated: frees what the golden keeps for each (MPFR's
- * constants). */
-void interp_leave_thread(void);
-
 /* One instruction alone on given operand values (isolation). */
 struct literal *interp_evaluate_instruction(const struct instruction *instruction,
                                             struct literal *const *operands,

@@ -19,7 +19,6 @@
 #include "hlo/base/threads.h"
 #include "hlo/module.h"
 #include "hlo/verify.h"
-#include "interp/interp.h"
 #include "tools/arguments.h"
 #include "tools/modules.h"
 #include "tools/next_commands.h"
@@ -480,7 +479,6 @@ static void *worker(void *context)
         text_finish(&printed);
     }
     team_close(&team);
-    interp_leave_thread();
     return NULL;
 }
 

@@ -23,7 +23,6 @@
 #include "hlo/base/threads.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
-#include "interp/interp.h"
 #include "tools/commands.h"
 #include "tools/gate_mutants_plan.h"
 #include "tools/gate_mutants_report.h"
@@ -454,7 +453,6 @@ static void *worker(void *context)
         pthread_mutex_unlock(&work->mutex);
     }
     team_close(&team);
-    interp_leave_thread();
     return NULL;
 }
 

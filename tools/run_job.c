@@ -15,7 +15,6 @@
 #include "hlo/literal.h"
 #include "hlo/module.h"
 #include "hlo/verify.h"
-#include "interp/interp.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
 #include "tools/modules.h"
@@ -428,7 +427,6 @@ static void *work(void *opaque)
     }
     pthread_mutex_unlock(&queue->mutex);
     team_close(&team, uri_count(queue->options));
-    interp_leave_thread();
     return NULL;
 }
 

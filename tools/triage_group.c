@@ -12,7 +12,6 @@
 #include "hlo/base/error.h"
 #include "hlo/base/map.h"
 #include "hlo/module.h"
-#include "interp/interp.h"
 #include "tools/shrink_script.h"
 #include "tools/triage_internal.h"
 
@@ -332,7 +331,6 @@ static void *reduce(void *context)
         triage_fail(state, &err);
     }
     team_finish(&team);
-    interp_leave_thread();
     return NULL;
 }
 

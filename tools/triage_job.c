@@ -10,7 +10,6 @@
 #include "hlo/base/error.h"
 #include "hlo/base/map.h"
 #include "hlo/base/threads.h"
-#include "interp/interp.h"
 #include "tools/modules.h"
 #include "tools/triage_internal.h"
 
@@ -216,7 +215,6 @@ static void *look(void *context)
         triage_fail(state, &err);
     }
     team_finish(&team);
-    interp_leave_thread();
     return NULL;
 }
 
