@@ -191,13 +191,16 @@ void spread_widen(double **spread, const struct literal *reference, const struct
     }
 }
 
-int64_t spread_mismatches(const struct differential_result *result, double *const *spread)
+/* Beyond the larger of the run's bounds and the spread. */
+static int64_t mismatches_beyond(const struct differential_result *result, double *const *spread,
+                                 bool tightened)
 {
     int devices = result->device_count, leaves = result->comparison.leaf_count;
     struct bound *bounds = memory_zalloc(((size_t)leaves + 1) * sizeof *bounds);
     for (int i = 0; i < leaves; i++) {
         bounds[i] = result->bounds[i];
         bounds[i].element_bounds = spread != NULL ? spread[i] : NULL;
+        bounds[i].near = tightened ? bounds[i].near : 0;
     }
     struct literal *reference = devices_join(result->reference.outputs, devices);
     struct literal *actual = devices_join(result->actual.outputs, devices);
@@ -208,6 +211,23 @@ int64_t spread_mismatches(const struct differential_result *result, double *cons
     literal_release(reference);
     literal_release(actual);
     free(bounds);
+    return mismatches;
+}
+
+int64_t spread_mismatches(const struct differential_result *result, double *const *spread)
+{
+    int64_t beyond = mismatches_beyond(result, NULL, false);
+    if (beyond > 0) {
+        return spread != NULL ? mismatches_beyond(result, spread, false) : beyond;
+    }
+    if (spread != NULL) {
+        return mismatches_beyond(result, spread, true);
+    }
+    struct literal *reference = devices_join(result->reference.outputs, result->device_count);
+    double **none = spread_create(reference);
+    int64_t mismatches = mismatches_beyond(result, none, true);
+    spread_destroy(none, reference);
+    literal_release(reference);
     return mismatches;
 }
 

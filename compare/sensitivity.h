@@ -47,8 +47,9 @@ void sensitivity_finish(struct sensitivity *sensitivity);
 double **spread_create(const struct literal *reference);
 void spread_widen(double **spread, const struct literal *reference, const struct literal *sample);
 void spread_destroy(double **spread, const struct literal *reference);
-/* How many elements differ by more than the bounds of the run and the spread allow. NULL: by the
- * bounds alone, as if nothing were known of the golden's spread. */
+/* How many elements differ by more than the bounds of the run and the spread allow. NULL: a spread
+ * of nothing. Where no element is beyond default bounds, these count as far as they decide alone
+ * (struct bound, near). */
 int64_t spread_mismatches(const struct differential_result *result, double *const *spread);
 
 #endif

@@ -436,11 +436,9 @@ static void look_into(const struct specimen *specimen, const struct triage_optio
         standard.backend = options->hurried;
     }
     if (!triage_judge_whole(specimen, &standard, result, finding)) {
-        if (result->device_count == 1) {
-            find_part(specimen, &standard, finding);
-        }
+        find_part(specimen, &standard, finding);
         triage_judge_part(specimen, &standard, result, finding);
-        if (result->device_count == 1 && finding->judgement.verdict == TRIAGE_BACKEND) {
+        if (finding->judgement.verdict == TRIAGE_BACKEND) {
             keep_whole(specimen, finding);
         }
     }

@@ -266,7 +266,8 @@ static void judge_hidden(const struct specimen *specimen, const struct triage_op
     struct differential_result result;
     struct sensitivity sensitivity;
     triage_run(options, &finding->part, &result);
-    bool sensitive = measure(options, &finding->part, &result, &sensitivity);
+    bool sensitive = !triage_nothing_rounds(finding->part.module) &&
+                     measure(options, &finding->part, &result, &sensitivity);
     if (sensitive) {
         sensitive = fully_explained(&sensitivity);
         sensitivity_finish(&sensitivity);
@@ -365,12 +366,23 @@ bool triage_judge_whole(const struct specimen *specimen, const struct triage_opt
 static bool is_exact(const struct instruction *instruction)
 {
     static const enum opcode exact[] = {OP_ABS,
+                                        OP_ALL_GATHER,
+                                        OP_ALL_GATHER_DONE,
+                                        OP_ALL_GATHER_START,
+                                        OP_ALL_REDUCE,
+                                        OP_ALL_REDUCE_DONE,
+                                        OP_ALL_REDUCE_START,
+                                        OP_ALL_TO_ALL,
                                         OP_BITCAST,
                                         OP_BITCAST_CONVERT,
                                         OP_BROADCAST,
                                         OP_CALL,
                                         OP_CEIL,
                                         OP_CLAMP,
+                                        OP_COLLECTIVE_BROADCAST,
+                                        OP_COLLECTIVE_PERMUTE,
+                                        OP_COLLECTIVE_PERMUTE_DONE,
+                                        OP_COLLECTIVE_PERMUTE_START,
                                         OP_COMPLEX,
                                         OP_CONCATENATE,
                                         OP_CONDITIONAL,
@@ -392,6 +404,7 @@ static bool is_exact(const struct instruction *instruction)
                                         OP_PARAMETER,
                                         OP_REAL,
                                         OP_REDUCE,
+                                        OP_REDUCE_SCATTER,
                                         OP_REDUCE_WINDOW,
                                         OP_REMAINDER,
                                         OP_RESHAPE,
@@ -474,6 +487,7 @@ static void judge_mismatching(const struct specimen *specimen, const struct tria
         bool settled = result.outcome == OUTCOME_MISMATCH &&
                        judge_open(&finding->part, &result, true, finding);
         if (!settled && result.outcome == OUTCOME_MISMATCH &&
+            !triage_nothing_rounds(finding->part.module) &&
             measure(options, &finding->part, &result, &sensitivity)) {
             settled = fully_explained(&sensitivity);
             if (settled) {

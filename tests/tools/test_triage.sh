@@ -225,6 +225,19 @@ check 'another journal' 3 'no line of a journal' "${triage[@]}" "$folder/m" --ba
 check 'no time' 0 '5 were not looked at: the time was over' "${triage[@]}" "$folder/m" --backend "$wrong" \
     --time 0.0001
 
+# Several devices: one group a kind of collective, whatever the modules around it are. A type whose neighbours
+# are twice as large does not excuse data that comes from another device.
+devices=$source/corpus/suites/devices
+groups='mutant:replica_groups?seed=3'
+check 'on devices' 1 '^12 modules, 12 fail in 1 group: 1 backend.s bug' "${triage[@]}" \
+    "$devices"/all_to_all_{cross_replica,cross_partition,cross_replica_of_2}_{f32,s32}_dim[01].hlo --backend "$groups"
+check 'where on devices' 1 'all_to_all_cross_replica_s32_dim0.hlo at ' "${triage[@]}" \
+    "$devices/all_to_all_cross_replica_s32_dim0.hlo" --backend "$groups"
+check 'the rule of a collective' 1 'part i of each device goes to device i' "${triage[@]}" \
+    "$devices/all_to_all_cross_replica_s32_dim0.hlo" --backend "$groups"
+check 'moved powers of two' 1 'an instruction that does not round is wrong alone' "${triage[@]}" \
+    "$devices/moves_f8e8m0fnu.hlo" --backend "$groups"
+
 if "$referee" run -q "$source/corpus/suites/examples/softmax.hlo" >/dev/null 2>&1; then
     check 'a bug of XLA' 1 'cpu: MISMATCH values: dynamic-slice\(dynamic-slice\(s32, s32\), s32\)' \
         "${triage[@]}" "$source/corpus/suites/known/slice_of_slice.hlo"
