@@ -18,7 +18,6 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAMS = [ROOT / "corpus" / "suites" / name for name in ("examples", "first")]
-FLAGS = "xla_dump_hlo_pass_re=.*&xla_dump_hlo_as_proto=true"
 GOAL_PINNED = 0.98
 # Programs that XLA gets wrong by itself, and the pass that has to be blamed: no faults go there.
 KNOWN = {"counting_loop": "simplify-while-loops"}
@@ -47,9 +46,11 @@ class Measurement:
 
     def dump(self, program, backend):
         """The dump of a program's compilation, or None when the backend does not give one."""
-        folder = self.folder / "dumps" / f"{backend.rstrip(':')}-{program.stem}"
-        self.run("run", program, "--backend",
-                 f"{backend}?xla_dump_to={folder}&{FLAGS}")
+        scheme, _, target = backend.partition(":")
+        folder = self.folder / "dumps" / f"{scheme}-{program.stem}"
+        folder.parent.mkdir(exist_ok=True)
+        self.run("passes", program, "--backend", f"{scheme}:", "--keep", folder, "--list",
+                 *(["--target", target] if target else []))
         return folder if folder.is_dir() and any(folder.iterdir()) else None
 
     def pipelines(self):
@@ -165,7 +166,8 @@ def main():
     parser.add_argument("--count", type=int, default=200, help="faults (default 200)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--backend", action="append", help="whose pipelines (default cpu:)")
+    parser.add_argument("--backend", action="append", metavar="SCHEME:TARGET",
+                        help="whose pipelines, as cuda:h100 (default cpu:)")
     parser.add_argument("--programs", nargs="+", type=pathlib.Path, help="modules to compile")
     parser.add_argument("--dumps", nargs="+", type=pathlib.Path, default=[],
                         help="dump folders, walked beside those that are made")
