@@ -199,6 +199,8 @@ struct leaf_reader {
     struct literal *const *arguments;
     int leaf;                    /* of *arguments */
     const struct tiling *tiling; /* of that leaf */
+    int device;
+    enum padding_fill fill;
 };
 
 static struct literal *next_leaf(struct leaf_reader *reader)
@@ -210,60 +212,41 @@ static struct literal *next_leaf(struct leaf_reader *reader)
     return literal_leaf(*reader->arguments, reader->leaf++);
 }
 
-/* The device's value of the shape `piece`, from the next leaves. */
-static struct literal *split_value(struct leaf_reader *reader, const struct shape *piece,
-                                   int device, enum padding_fill fill, struct error *err)
+/* The device's piece of the next leaf. */
+static struct literal *split_leaf(void *context, const struct shape *shape, struct error *err)
 {
-    if (!shape_is_tuple(piece)) {
-        return tiling_split(reader->tiling++, next_leaf(reader), device, fill, err);
-    }
-    struct literal **elements = memory_zalloc(((size_t)piece->count + 1) * sizeof *elements);
-    bool good = true;
-    for (int i = 0; good && i < piece->count; i++) {
-        elements[i] = split_value(reader, piece->elements[i], device, fill, err);
-        good = elements[i] != NULL;
-    }
-    struct literal *tuple = good ? literal_tuple_take(piece, elements) : NULL;
-    for (int i = 0; !good && i < piece->count; i++) {
-        literal_release(elements[i]);
-    }
-    free(elements);
-    return tuple;
+    struct leaf_reader *reader = context;
+    (void)shape;
+    return tiling_split(reader->tiling++, next_leaf(reader), reader->device, reader->fill, err);
 }
 
-/* The value of the shape from all devices' results, leaf after leaf. */
-static struct literal *join_value(const struct piece_plan *plan, const struct shape *whole,
-                                  struct literal *const *outputs, int *leaf,
-                                  struct piece_conflict *conflict, struct error *err)
+struct leaf_joiner {
+    const struct piece_plan *plan;
+    struct literal *const *outputs; /* of all devices */
+    int leaf;
+    struct piece_conflict *conflict;
+};
+
+/* The next leaf from all devices' results. */
+static struct literal *join_leaf(void *context, const struct shape *shape, struct error *err)
 {
-    if (shape_is_tuple(whole)) {
-        struct literal **elements = memory_zalloc(((size_t)whole->count + 1) * sizeof *elements);
-        bool good = true;
-        for (int i = 0; good && i < whole->count; i++) {
-            elements[i] = join_value(plan, whole->elements[i], outputs, leaf, conflict, err);
-            good = elements[i] != NULL;
-        }
-        struct literal *tuple = good ? literal_tuple_take(whole, elements) : NULL;
-        for (int i = 0; !good && i < whole->count; i++) {
-            literal_release(elements[i]);
-        }
-        free(elements);
-        return tuple;
-    }
+    struct leaf_joiner *joiner = context;
+    const struct piece_plan *plan = joiner->plan;
+    int leaf = joiner->leaf++;
+    (void)shape;
     struct literal **pieces = memory_alloc((size_t)plan->partition_count * sizeof *pieces);
     for (int d = 0; d < plan->partition_count; d++) {
-        pieces[d] = literal_leaf(outputs[d], *leaf);
+        pieces[d] = literal_leaf(joiner->outputs[d], leaf);
     }
     struct replica_conflict found;
-    struct literal *joined = tiling_join(&plan->results[*leaf], pieces, &found, err);
+    struct literal *joined = tiling_join(&plan->results[leaf], pieces, &found, err);
     free(pieces);
-    if (joined != NULL && found.count > 0 && conflict->conflict.count == 0) {
-        *conflict = (struct piece_conflict){*leaf, found};
+    if (joined != NULL && found.count > 0 && joiner->conflict->conflict.count == 0) {
+        *joiner->conflict = (struct piece_conflict){leaf, found};
     }
     if (joined == NULL) {
-        error_prefix(err, "output %d", *leaf);
+        error_prefix(err, "output %d", leaf);
     }
-    ++*leaf;
     return joined;
 }
 
@@ -308,10 +291,9 @@ static struct literal **split_arguments(const struct pieces_state *state,
     struct literal **arguments = memory_zalloc(((size_t)count + 1) * sizeof *arguments);
     bool good = true;
     for (int d = 0; good && d < devices; d++) {
-        struct leaf_reader reader = {whole, 0, state->plan->parameters};
+        struct leaf_reader reader = {whole, 0, state->plan->parameters, d, state->fill};
         for (int i = 0; good && i < shapes->count; i++) {
-            struct literal *piece =
-                split_value(&reader, shapes->parameters[i], d, state->fill, err);
+            struct literal *piece = literal_build(shapes->parameters[i], split_leaf, &reader, err);
             arguments[d * shapes->count + i] = piece;
             good = piece != NULL;
         }
@@ -371,9 +353,9 @@ static void pieces_run(struct backend *backend, const struct backend_job *job,
     result->run_seconds = inner.run_seconds;
     text_append(message, inner.message);
     if (inner.outcome == OUTCOME_PASS) {
-        int leaf = 0;
-        result->outputs[0] = join_value(plan, plan->whole->entry->root->shape, inner.outputs, &leaf,
-                                        &state->conflict, &err);
+        struct leaf_joiner joiner = {plan, inner.outputs, 0, &state->conflict};
+        result->outputs[0] =
+            literal_build(plan->whole->entry->root->shape, join_leaf, &joiner, &err);
         if (result->outputs[0] == NULL) {
             result->outcome = outcome_of(&err);
             error_print(&err, message);

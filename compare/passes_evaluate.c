@@ -67,40 +67,25 @@ static struct literal *reshaped(const struct literal *literal, const struct shap
                : literal_view(literal, shape);
 }
 
-static struct literal *make_leaf(const struct pass_form *form, int leaf, int device,
-                                 struct literal *const *arrays, const struct shape *shape,
-                                 struct error *err)
+struct leaf_maker {
+    const struct pass_form *form;
+    struct literal *const *arrays;
+    int device, leaf; /* the next one */
+};
+
+static struct literal *make_leaf(void *context, const struct shape *shape, struct error *err)
 {
-    const struct pass_leaf *from = &form->leaves[leaf];
-    int set = device < form->frame->device_count ? device : 0;
-    const struct literal *array = arrays[set * form->frame->parameter_count + from->array];
+    struct leaf_maker *maker = context;
+    const struct pass_form *form = maker->form;
+    const struct pass_leaf *from = &form->leaves[maker->leaf++];
+    int device = maker->device, set = device < form->frame->device_count ? device : 0;
+    const struct literal *array = maker->arrays[set * form->frame->parameter_count + from->array];
     if (form->in_pieces) {
         return tiling_split(&form->frame->parameter_tilings[from->array], array, device,
                             PADDING_HOSTILE, err);
     }
     return from->part == PART_WHOLE ? reshaped(array, shape)
                                     : take_half(array, shape, from->part, err);
-}
-
-static struct literal *make_value(const struct pass_form *form, int *leaf, int device,
-                                  struct literal *const *arrays, const struct shape *shape,
-                                  struct error *err)
-{
-    if (!shape_is_tuple(shape)) {
-        return make_leaf(form, (*leaf)++, device, arrays, shape, err);
-    }
-    struct literal **elements = memory_zalloc(((size_t)shape->count + 1) * sizeof *elements);
-    bool good = true;
-    for (int i = 0; i < shape->count && good; i++) {
-        elements[i] = make_value(form, leaf, device, arrays, shape->elements[i], err);
-        good = elements[i] != NULL;
-    }
-    struct literal *tuple = good ? literal_tuple_take(shape, elements) : NULL;
-    for (int i = 0; !good && i < shape->count; i++) {
-        literal_release(elements[i]);
-    }
-    free(elements);
-    return tuple;
 }
 
 void pass_arguments_release(struct literal **arguments, int count)
@@ -118,10 +103,10 @@ struct literal **pass_form_arguments(const struct pass_form *form, struct litera
     *count = each * form->device_count;
     struct literal **arguments = memory_zalloc(((size_t)*count + 1) * sizeof *arguments);
     for (int d = 0; d < form->device_count; d++) {
-        int leaf = 0;
+        struct leaf_maker maker = {.form = form, .arrays = arrays, .device = d};
         for (int i = 0; i < each; i++) {
             const struct shape *shape = form->module->entry->parameters[i]->shape;
-            struct literal *value = make_value(form, &leaf, d, arrays, shape, err);
+            struct literal *value = literal_build(shape, make_leaf, &maker, err);
             if (value == NULL) {
                 pass_arguments_release(arguments, *count);
                 return NULL;

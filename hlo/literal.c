@@ -175,26 +175,23 @@ static struct literal *literal_bare(const struct shape *shape)
     return literal;
 }
 
-struct literal *literal_create(const struct shape *shape, struct error *err)
+static struct literal *create_leaf(void *context, const struct shape *shape, struct error *err)
 {
     struct literal *literal = literal_bare(shape);
+    (void)context;
     if (shape_is_array(shape)) {
         literal->buffer = buffer_create((size_t)shape_bytes(shape), err);
         if (literal->buffer == NULL) {
             literal_release(literal);
             return NULL;
         }
-    } else if (shape_is_tuple(shape)) {
-        literal->elements = memory_zalloc((size_t)shape->count * sizeof *literal->elements);
-        for (int i = 0; i < shape->count; i++) {
-            literal->elements[i] = literal_create(shape->elements[i], err);
-            if (literal->elements[i] == NULL) {
-                literal_release(literal);
-                return NULL;
-            }
-        }
     }
     return literal;
+}
+
+struct literal *literal_create(const struct shape *shape, struct error *err)
+{
+    return literal_build(shape, create_leaf, NULL, err);
 }
 
 static void clear(struct literal *literal)
@@ -225,6 +222,24 @@ struct literal *literal_tuple_take(const struct shape *shape, struct literal **e
         memcpy(literal->elements, elements, bytes);
     }
     return literal;
+}
+
+struct literal *literal_build(const struct shape *shape, literal_make_leaf *make_leaf,
+                              void *context, struct error *err)
+{
+    if (!shape_is_tuple(shape)) {
+        return make_leaf(context, shape, err);
+    }
+    struct literal *tuple = literal_bare(shape);
+    tuple->elements = memory_zalloc((size_t)shape->count * sizeof *tuple->elements);
+    for (int i = 0; i < shape->count; i++) {
+        tuple->elements[i] = literal_build(shape->elements[i], make_leaf, context, err);
+        if (tuple->elements[i] == NULL) {
+            literal_release(tuple);
+            return NULL;
+        }
+    }
+    return tuple;
 }
 
 struct literal *literal_view(const struct literal *from, const struct shape *shape)

@@ -43,6 +43,12 @@ struct literal *literal_create(const struct shape *shape, struct error *err);
 struct literal *literal_zero(const struct shape *shape, struct error *err);
 /* Takes one reference to each element. */
 struct literal *literal_tuple_take(const struct shape *shape, struct literal **elements);
+/* A tree of the shape whose leaves, in order, the function gives (a reference each). NULL as soon
+ * as it gives none. */
+typedef struct literal *literal_make_leaf(void *context, const struct shape *shape,
+                                          struct error *err);
+struct literal *literal_build(const struct shape *shape, literal_make_leaf *make_leaf,
+                              void *context, struct error *err);
 /* The data of `from` under another shape of the same byte size; shares the buffer. */
 struct literal *literal_view(const struct literal *from, const struct shape *shape);
 struct literal *literal_retain(const struct literal *literal);

@@ -472,24 +472,18 @@ static void take_state(const struct tape_run *run, struct literal *state, int *l
     literal_release(state);
 }
 
-/* The outputs under the shape, or NULL. */
-static struct literal *give_state(const struct tape_run *run, const struct shape *shape, int *leaf)
+struct outputs {
+    const struct tape_run *run;
+    int next;
+};
+
+static struct literal *give_output(void *context, const struct shape *shape, struct error *err)
 {
-    if (!shape_is_tuple(shape)) {
-        int k = (*leaf)++;
-        return tape_value(run, run->tape->outputs[k], shape, run->tape->root->movable[k]);
-    }
-    struct literal **elements = memory_zalloc((size_t)(shape->count + 1) * sizeof *elements);
-    int i = 0;
-    while (i < shape->count && (elements[i] = give_state(run, shape->elements[i], leaf)) != NULL) {
-        i++;
-    }
-    struct literal *tuple = i == shape->count ? literal_tuple_take(shape, elements) : NULL;
-    while (tuple == NULL && i > 0) {
-        literal_release(elements[--i]);
-    }
-    free(elements);
-    return tuple;
+    struct outputs *outputs = context;
+    const struct tape *tape = outputs->run->tape;
+    int k = outputs->next++;
+    (void)err; /* the run's */
+    return tape_value(outputs->run, tape->outputs[k], shape, tape->root->movable[k]);
 }
 
 bool tape_is_running(const struct tape *tape)
@@ -504,10 +498,10 @@ struct literal *tape_run(struct tape *tape, struct evaluation *evaluation,
     int leaf = 0;
     take_state(&run, operand_pass(operands, 0), &leaf);
     struct literal *result = NULL;
-    leaf = 0;
     tape->running = true;
     if (run_ops(&run, tape->root->ops, tape->root->count)) {
-        result = give_state(&run, tape->instruction->shape, &leaf);
+        struct outputs outputs = {.run = &run};
+        result = literal_build(tape->instruction->shape, give_output, &outputs, err);
     }
     tape->running = false;
     for (int i = 0; i < tape->slot_count; i++) {

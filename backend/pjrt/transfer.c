@@ -200,9 +200,9 @@ static void settle_small(struct literal *literal)
     }
 }
 
-static struct literal *read_leaf(struct parcel_reader *reader, const struct shape *shape,
-                                 struct error *err)
+static struct literal *read_leaf(void *context, const struct shape *shape, struct error *err)
 {
+    struct parcel_reader *reader = context;
     struct received output = read_received(reader);
     if (reader->failed) {
         error_set(err, ERROR_INTERNAL, "the reply is cut short");
@@ -232,26 +232,6 @@ static struct literal *read_leaf(struct parcel_reader *reader, const struct shap
     return literal;
 }
 
-static struct literal *read_value(struct parcel_reader *reader, const struct shape *shape,
-                                  struct error *err)
-{
-    if (!shape_is_tuple(shape)) {
-        return read_leaf(reader, shape, err);
-    }
-    struct literal **elements = memory_zalloc(((size_t)shape->count + 1) * sizeof(*elements));
-    bool good = true;
-    for (int i = 0; good && i < shape->count; i++) {
-        elements[i] = read_value(reader, shape->elements[i], err);
-        good = elements[i] != NULL;
-    }
-    struct literal *tuple = good ? literal_tuple_take(shape, elements) : NULL;
-    for (int i = 0; !good && i < shape->count; i++) {
-        literal_release(elements[i]);
-    }
-    free(elements);
-    return tuple;
-}
-
 bool outputs_read(const struct backend_job *job, struct parcel_reader *reader,
                   struct run_result *result, struct error *err)
 {
@@ -263,7 +243,7 @@ bool outputs_read(const struct backend_job *job, struct parcel_reader *reader,
                          (long long)count, shape_text(shape));
     }
     for (int d = 0; d < job->device_count; d++) {
-        result->outputs[d] = read_value(reader, shape, err);
+        result->outputs[d] = literal_build(shape, read_leaf, reader, err);
         if (!result->outputs[d]) {
             return false;
         }
