@@ -42,6 +42,9 @@ class Measurement:
             walks, said = [], f"not within {self.options.limit} s"
         except (OSError, ValueError):
             walks, said = [], (ended.stderr.strip() or ended.stdout.strip())[-300:]
+        for walk in walks:  # a compiler that failed before its first dump leaves no passes
+            walk.setdefault("passes", [])
+            walk.setdefault("finding", None)
         self.done += 1
         if sys.stderr.isatty():
             print(f"\r{self.done} {module.stem} {target}\033[K", end="", file=sys.stderr)
@@ -83,7 +86,8 @@ def print_outcomes(pipelines):
             print(f"not walked: {title}: {pipeline['said']}")
         for walk in pipeline["walks"]:
             if walk["compile"] != "PASS":
-                print(f"{walk['compile']} in the compiler: {title}: {walk['compile_message']}")
+                first_line = walk["compile_message"].partition("\n")[0]
+                print(f"{walk['compile']} in the compiler: {title}: {first_line}")
             for verdict in walk["passes"]:
                 if verdict["outcome"] not in ("PASS", "MISMATCH"):
                     print(f"{verdict['outcome']}: {title}: {verdict['name']}: {verdict['message']}")
@@ -139,13 +143,13 @@ def main():
                                       enumerate(pairs)))
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr)
+    if options.json:
+        options.json.write_text(json.dumps([{**pipeline, "module": str(pipeline["module"])}
+                                            for pipeline in pipelines], indent=1))
     unknown = print_outcomes(pipelines)
     print_moves(pipelines)
     print()
     print_counts(pipelines, time.monotonic() - began)
-    if options.json:
-        options.json.write_text(json.dumps([{**pipeline, "module": str(pipeline["module"])}
-                                            for pipeline in pipelines], indent=1))
     return 1 if unknown else 0
 
 
