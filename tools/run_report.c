@@ -84,7 +84,9 @@ void report_text(const struct run_entry *entry, const struct differential_result
     text_append_lines(result->picture, "    ", out);
     text_append_lines(result->notes, "    note: ", out);
     if (result->outcome != OUTCOME_PASS) {
-        text_printf(out, "    tolerance: %s\n", result->tolerance_text);
+        if (result->tolerance_text[0] != '\0') { /* something was compared */
+            text_printf(out, "    tolerance: %s\n", result->tolerance_text);
+        }
         text_printf(out, "    again: %s\n", entry->command);
         next_commands_text(entry, result, "    ", out);
     }

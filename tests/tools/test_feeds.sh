@@ -47,4 +47,6 @@ check 'another shape' 2 'i \(infeed\): infeed 0: .*s32\[\] instead of f32\[2\]' 
 check 'no file' 2 'cannot read nowhere' "$referee" eval feed.hlo --infeed nowhere
 check 'a backend would wait' 1 'UNSUPPORTED .*|i \(infeed\): the backend would wait' "$referee" run \
     feed.hlo --backend interp:
+check 'nothing was compared' 0 '^0$' bash -c '"$1" run feed.hlo --backend interp: | grep -c tolerance; true' \
+    - "$referee"
 finish
