@@ -314,6 +314,9 @@ static void default_name(struct test_case *test)
 static bool set_cases(struct reader *reader, yaml_node_t *value, void *target)
 {
     struct manifest *manifest = target;
+    if (value->type == YAML_SCALAR_NODE && value->data.scalar.length == 0) {
+        return true; /* none yet */
+    }
     if (value->type != YAML_SEQUENCE_NODE) {
         return fail(reader, value, "expected a list of cases");
     }

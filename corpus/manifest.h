@@ -68,6 +68,8 @@ bool manifest_read(const char *path, const char *text, size_t size, struct manif
                    struct error *err);
 void manifest_finish(struct manifest *manifest);
 
+/* The text of a manifest without cases. No backends: the default ones. Owned by the caller. */
+char *manifest_begin(const char *suite, const char *const *backends, size_t backend_count);
 /* The text of a manifest with a case more, behind the last one; everything else keeps its bytes. It
  * has been read again and says what was meant. `added` has its file relative to the manifest, which
  * must exist; name NULL or "" = told by the file. Owned by the caller; NULL with *err, with the

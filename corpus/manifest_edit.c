@@ -51,9 +51,11 @@ static size_t last_line(yaml_document_t *document, const yaml_node_t *node)
     return node->end_mark.line - (line_is_over ? 1 : 0);
 }
 
-/* The byte behind a line, and the column of the dash of the first case. */
+/* The byte behind a line, and the column of the dash of the first case. An empty list that is
+ * written as [] goes. */
 struct place {
     size_t offset, indent;
+    size_t cut_begin, cut_end;
 };
 
 static size_t line_end(const char *text, size_t size, size_t line)
@@ -70,7 +72,18 @@ static bool find_place(const char *path, const char *text, size_t size, yaml_doc
                        struct place *place, struct error *err)
 {
     const yaml_node_t *cases = find_cases(document);
-    const yaml_mark_t mark = cases->start_mark;
+    const yaml_mark_t mark = cases->start_mark, end = cases->end_mark;
+    bool is_list = cases->type == YAML_SEQUENCE_NODE;
+    if (!is_list || cases->data.sequence.items.top == cases->data.sequence.items.start) {
+        place->indent = 2;
+        place->offset = line_end(text, size, end.line);
+        place->cut_begin = (mark.line > 0 ? line_end(text, size, mark.line - 1) : 0) + mark.column;
+        while (place->cut_begin > 0 && text[place->cut_begin - 1] == ' ') {
+            place->cut_begin--;
+        }
+        place->cut_end = (end.line > 0 ? line_end(text, size, end.line - 1) : 0) + end.column;
+        return true;
+    }
     if (cases->data.sequence.style != YAML_BLOCK_SEQUENCE_STYLE) {
         struct where where = {path, (int)mark.line + 1, (int)mark.column + 1};
         return error_at(err, where, "a case is added to a list whose cases begin with '- '");
@@ -126,13 +139,14 @@ static void print_seeds(const char *indent, const struct test_case *added, struc
     text_append(out, "]\n");
 }
 
-static void print_backends(const char *indent, const struct test_case *added, struct text *out)
+static void print_backends(const char *indent, const char *const *backends, size_t count,
+                           struct text *out)
 {
-    for (int i = 0; i < added->backend_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         text_printf(out, i == 0 ? "%sbackends: [" : ", ", indent);
-        print_value(added->backends[i], out);
+        print_value(backends[i], out);
     }
-    text_append(out, added->backend_count > 0 ? "]\n" : "");
+    text_append(out, count > 0 ? "]\n" : "");
 }
 
 static void print_expectations(const char *indent, const struct test_case *added, struct text *out)
@@ -168,7 +182,8 @@ static void print_case(size_t column, const struct test_case *added, struct text
     print_field(added->name != NULL && added->name[0] != '\0' ? indent.data : "", "file",
                 added->file, out);
     print_seeds(indent.data, added, out);
-    print_backends(indent.data, added, out);
+    print_backends(indent.data, (const char *const *)added->backends, (size_t)added->backend_count,
+                   out);
     if (added->tolerance != TOLERANCE_DEFAULT) {
         print_field(indent.data, "tolerance", tolerance_kind_text(added->tolerance), out);
     }
@@ -225,6 +240,18 @@ static bool read_again(const char *path, const char *old, size_t old_size, const
                      "%s: no case can be added behind the last one: its form is not known", path);
 }
 
+char *manifest_begin(const char *suite, const char *const *backends, size_t backend_count)
+{
+    struct text text;
+    text_init(&text);
+    print_field("", "suite", suite, &text);
+    print_backends("", backends, backend_count, &text);
+    text_append(&text, "cases:\n");
+    char *taken = text_take(&text);
+    text_finish(&text);
+    return taken;
+}
+
 char *manifest_with_case(const char *path, const char *text, size_t size,
                          const struct test_case *added, struct error *err)
 {
@@ -249,7 +276,8 @@ char *manifest_with_case(const char *path, const char *text, size_t size,
     ok = find_place(path, text, size, &document, &place, err);
     yaml_document_delete(&document);
     if (ok) {
-        text_append_n(&result, text, place.offset);
+        text_append_n(&result, text, place.cut_begin);
+        text_append_n(&result, text + place.cut_end, place.offset - place.cut_end);
         if (place.offset > 0 && text[place.offset - 1] != '\n') {
             text_char(&result, '\n');
         }

@@ -49,8 +49,8 @@ struct addition {
     char *name, *path;      /* of the case and of its file */
     struct test_case added; /* the row */
     int64_t seed;
-    int passed; /* backends */
-    bool made_file, changed_manifest;
+    int passed;                               /* backends */
+    bool made_file, changed_manifest, begins; /* a new suite */
 };
 
 static bool refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -426,7 +426,9 @@ static void undo(const struct addition *a)
     if (a->made_file) {
         unlink(a->path);
     }
-    if (a->changed_manifest && !file_write(a->manifest.path, a->text, a->size, &err)) {
+    if (a->changed_manifest && a->begins) {
+        unlink(a->manifest.path);
+    } else if (a->changed_manifest && !file_write(a->manifest.path, a->text, a->size, &err)) {
         print_error(&err);
     }
 }
@@ -505,6 +507,31 @@ static bool words_are_good(const struct gate_add *add)
            refuse("there is no profile '%s'; 'referee show backends' lists them", add->profile);
 }
 
+/* The manifest as it is, or that of a new suite, which is named after the file or its folder. */
+static bool read_manifest(struct addition *a, const char *path, struct error *err)
+{
+    struct error missing = {0};
+    a->text = file_read(path, &a->size, &missing);
+    a->begins = a->text == NULL && access(path, F_OK) != 0;
+    if (a->text == NULL && !a->begins) {
+        *err = missing;
+        return false;
+    }
+    if (a->begins) {
+        const char *slash = strrchr(path, '/'), *file = slash != NULL ? slash + 1 : path;
+        char *given = strndup(path, (size_t)(file - path));
+        char *folder = realpath(given[0] != '\0' ? given : ".", NULL);
+        bool says_nothing = strncmp(file, "manifest.", strlen("manifest.")) == 0 && folder != NULL;
+        char *name = plain_name(says_nothing ? folder : path);
+        a->text = manifest_begin(name, a->options->backends.items, a->options->backends.count);
+        a->size = strlen(a->text);
+        free(given);
+        free(folder);
+        free(name);
+    }
+    return manifest_read(path, a->text, a->size, &a->manifest, err);
+}
+
 /* One at a time adds to the suites of a folder: the lock, which ends with the file; −1 where the
  * file system has none. */
 static int lock_folder(const char *manifest)
@@ -530,10 +557,10 @@ int gate_add(const struct gate_add *add, const struct gate_options *options, con
         return EXIT_USAGE;
     }
     int lock = lock_folder(manifest);
-    if (!manifest_load(manifest, &a.manifest, &err) ||
-        (a.text = file_read(manifest, &a.size, &err)) == NULL) {
+    if (!read_manifest(&a, manifest, &err)) {
         print_error(&err);
         manifest_finish(&a.manifest);
+        free(a.text);
         close(lock);
         return EXIT_USAGE;
     }

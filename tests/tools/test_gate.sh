@@ -122,7 +122,7 @@ check 'no journal of ours' 3 'no line of a journal' "$referee" gate "$folder/man
 
 # A finding becomes a case: the backend swaps the operands of a subtraction.
 suite=$folder/found
-mkdir "$suite"
+mkdir "$suite" "$folder/begun"
 swapped='mutant:operands?instruction=d&of=interp:'
 printf '# what is known\nsuite: found\nbackends: ["%s"]\ncases:\n  - file: old.hlo # the oldest\n' \
     "$swapped" >"$suite/m.yaml"
@@ -169,6 +169,13 @@ check 'its profile' 0 '^    profile: strict$' cat "$suite/m.yaml"
 check 'with drawn arguments' 0 'drawn$' add "$folder/drawn.hlo" --reason 'swapped' --seed 9
 check 'drawn arguments stay' 0 '^2$' grep -c '^//@ arg f64\[2\]' "$suite/drawn.hlo"
 check 'the suite' 0 '^5 runs as expected, 0 not' "$referee" gate "$suite/m.yaml"
+check 'a new suite' 0 '^added to .*/begun/manifest.yaml:4: drawn$' "$referee" gate \
+    "$folder/begun/manifest.yaml" --add "$folder/drawn.hlo" --reason swapped --backend "$swapped"
+check 'its manifest' 0 '^suite: begun backends: .* cases: - file: drawn.hlo expect: .*reason: swapped' \
+    xargs <"$folder/begun/manifest.yaml"
+check 'a new suite without a case' 1 'passes; --pass' "$referee" gate "$folder/begun/other.yaml" \
+    --add "$folder/drawn.hlo" --reason x --backend interp:
+check 'leaves none' 0 '^drawn.hlo manifest.yaml $' bash -c 'ls "$1" | tr "\n" " "' - "$folder/begun"
 for size in 300 301 302 303; do # products that take a while: they would overwrite each other's rows
     printf 'HloModule p%s\nENTRY e {\n  x = f64[%s,%s] parameter(0)\n' "$size" "$size" "$size" >"$folder/p$size.hlo"
     printf '  ROOT p = f64[%s,%s] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n' \
