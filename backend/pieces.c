@@ -71,11 +71,25 @@ static struct place_leaves parameter_leaves(const struct module *module)
     return leaves;
 }
 
+/* After the partitioner XLA calls what is left to be added up replicated, with a mark (xla/service/
+ * spmd/shardy/constants.h, kHasUnreducedAxes): what it was before says more. */
+static bool has_unreduced_axes(const struct instruction *instruction)
+{
+    const struct attr *marks = attr_get(instruction, ATTR_FRONTEND_ATTRIBUTES);
+    for (int i = 0; marks != NULL && i < marks->string_map.count; i++) {
+        if (strcmp(marks->string_map.entries[i].key.data, "xla.sdy.has_unreduced_axes") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static struct place_leaves result_leaves(const struct module *module)
 {
     struct place_leaves leaves = {0};
-    struct places places = {
-        {attr_sharding(module->entry->root), module->config.spmd_output_sharding}};
+    const struct instruction *root = module->entry->root;
+    struct places places = {{has_unreduced_axes(root) ? NULL : attr_sharding(root),
+                             module->config.spmd_output_sharding}};
     int leaf = 0;
     add_leaves(&leaves, module->entry->root->shape, &places, &leaf);
     return leaves;

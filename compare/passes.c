@@ -67,6 +67,14 @@ uint64_t pass_device_seed(uint64_t seed, int device)
     return seed + ((uint64_t)device << 32);
 }
 
+/* Of one set for all devices, or a set for each. */
+static const struct literal *given_argument(const struct walk *walk, int device, int parameter)
+{
+    int count = walk->first.module->entry->parameter_count;
+    bool sets = walk->options->argument_count > count;
+    return walk->options->arguments[(sets ? device * count : 0) + parameter];
+}
+
 static bool draw_arguments(struct walk *walk, struct pass_case *one, int tameness,
                            struct error *err)
 {
@@ -82,8 +90,8 @@ static bool draw_arguments(struct walk *walk, struct pass_case *one, int tamenes
             good = inputs_generate(module, &inputs, whole, NULL, err);
         }
         for (int i = 0, at = d * walk->frame.parameter_count; i < count && good; i++) {
-            struct literal *value =
-                walk->options->arguments != NULL ? walk->options->arguments[i] : whole[i];
+            const struct literal *value =
+                walk->options->arguments != NULL ? given_argument(walk, d, i) : whole[i];
             for (int leaf = 0; leaf < shape_leaves(value->shape); leaf++) {
                 literal_release(one->arrays[at]);
                 one->arrays[at++] = literal_retain(literal_leaf(value, leaf));
@@ -100,20 +108,25 @@ static bool draw_arguments(struct walk *walk, struct pass_case *one, int tamenes
 static bool check_given(const struct walk *walk, struct error *err)
 {
     const struct passes_options *options = walk->options;
-    const struct computation *entry = walk->first.module->entry;
+    const struct module *module = walk->first.module;
+    const struct computation *entry = module->entry;
     if (options->arguments == NULL) {
         return true;
     }
-    if (options->argument_count != entry->parameter_count) {
+    int count = entry->parameter_count;
+    int64_t sets = module->config.replica_count * module->config.partition_count;
+    if (options->argument_count != count && options->argument_count != sets * count) {
         return error_set(err, ERROR_INVALID_ARGUMENT,
-                         "%d arguments are given; the first module has %d parameters",
-                         options->argument_count, entry->parameter_count);
+                         "%d arguments are given; the first module has %d parameters%s",
+                         options->argument_count, count, sets > 1 ? " on each device" : "");
     }
     for (int i = 0; i < options->argument_count; i++) {
-        if (!shape_compatible(options->arguments[i]->shape, entry->parameters[i]->shape)) {
-            return error_set(
-                err, ERROR_INVALID_ARGUMENT, "argument %d is %s; the first module takes %s", i,
-                shape_text(options->arguments[i]->shape), shape_text(entry->parameters[i]->shape));
+        const struct shape *given = options->arguments[i]->shape;
+        const struct shape *taken = entry->parameters[i % count]->shape;
+        if (!shape_compatible(given, taken)) {
+            return error_set(err, ERROR_INVALID_ARGUMENT,
+                             "argument %d is %s; the first module takes %s", i, shape_text(given),
+                             shape_text(taken));
         }
     }
     return true;

@@ -26,9 +26,10 @@ struct pass_source {
 };
 
 struct passes_options {
-    struct input_options inputs;      /* inputs.seed is the first seed */
-    int seed_count;                   /* the walk uses the seeds from inputs.seed on; 0 = 1 */
-    struct literal *const *arguments; /* given ones instead (a snapshot's), or NULL */
+    struct input_options inputs; /* inputs.seed is the first seed */
+    int seed_count;              /* the walk uses the seeds from inputs.seed on; 0 = 1 */
+    /* Given ones instead (a snapshot's), or NULL: for all devices, or a set for each. */
+    struct literal *const *arguments;
     int argument_count;
     const struct profile *profile; /* of the compiler's target, for the drift; NULL = "cpu" */
     size_t cache_bytes;            /* memory for values kept between steps; 0 = 4 GiB */

@@ -311,6 +311,29 @@ static void read_config(struct reader *reader, const Referee__HloModuleConfigPro
                    proto->allow_spmd_sharding_propagation_to_parameters);
 }
 
+/* Dumps have no configuration, but an assignment of devices to the grid. */
+static void read_grid(struct reader *reader, const Referee__DeviceAssignmentProto *proto)
+{
+    struct module_config *config = &reader->module->config;
+    config->replica_count = proto->replica_count > 0 ? proto->replica_count : 1;
+    config->partition_count = proto->computation_count > 0 ? proto->computation_count : 1;
+}
+
+/* Is device i the i-th of the grid, row by row, as it is unless somebody chose otherwise? */
+static bool is_usual(const Referee__DeviceAssignmentProto *proto)
+{
+    for (size_t c = 0; c < proto->n_computation_devices; c++) {
+        const Referee__DeviceAssignmentProto__ComputationDevice *devices =
+            proto->computation_devices[c];
+        for (size_t r = 0; r < devices->n_replica_device_ids; r++) {
+            if ((uint64_t)devices->replica_device_ids[r] != r * proto->n_computation_devices + c) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 /* Says what a module here has no place for. */
 static void warn_dropped(struct reader *reader)
 {
@@ -320,7 +343,8 @@ static void warn_dropped(struct reader *reader)
         bool is_there;
     } dropped[] = {
         {"profile_info", proto->n_profile_info > 0},
-        {"device_assignment", proto->device_assignment != NULL},
+        {"device_assignment",
+         proto->device_assignment != NULL && !is_usual(proto->device_assignment)},
         {"original_value_recovery_table", proto->original_value_recovery_table.len > 0 &&
                                               proto->referee_origin_recovery_table.len == 0},
         {"debug_attributes",
@@ -352,6 +376,8 @@ static bool read_header(struct reader *reader, const Referee__HloModuleConfigPro
     read_frames(reader);
     if (config_proto != NULL) {
         read_config(reader, config_proto);
+    } else if (proto->device_assignment != NULL) {
+        read_grid(reader, proto->device_assignment);
     }
     warn_dropped(reader);
     return read_aliases(reader, err) && read_shardings(reader, err);

@@ -121,6 +121,13 @@ static const struct verdict_case verdicts[] = {
      HEAD "x = s32[2] parameter(0), sharding={devices=[2]<=[2]}\n zero = s32[] constant(0)\n"
           "ROOT y = s32[] reduce(x, zero), dimensions={0}, to_apply=add, sharding={unreduced} }",
      NULL, OUTCOME_PASS, SPMD_NOBODY, false, ""},
+    /* The same as newer partitioners write it. */
+    {HEAD "x = s32[4] parameter(0), sharding={devices=[2]<=[2]}\n zero = s32[] constant(0)\n"
+          "ROOT y = s32[] reduce(x, zero), dimensions={0}, to_apply=add, sharding={unreduced} }",
+     HEAD "x = s32[2] parameter(0), sharding={devices=[2]<=[2]}\n zero = s32[] constant(0)\n"
+          "ROOT y = s32[] reduce(x, zero), dimensions={0}, to_apply=add, sharding={replicated}, "
+          "frontend_attributes={xla.sdy.has_unreduced_axes=\"true\"} }",
+     NULL, OUTCOME_PASS, SPMD_NOBODY, false, ""},
     {HEAD "ROOT x = s32[4] parameter(0), sharding={devices=[2]<=[2]} }",
      HEAD "ROOT x = s32[2] parameter(0), sharding={devices=[2]1,0} }", NULL, OUTCOME_PASS,
      SPMD_NOBODY, false, ""},

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hlo/base/text.h"
 #include "tests/hlo/protos.h"
 
 /* --- one order for both: XLA writes computations and instructions in orders of its own --- */
@@ -332,6 +333,48 @@ START_TEST(test_empty_sequence)
 }
 END_TEST
 
+/* Dumps have the grid in the assignment of their devices, which itself is not kept. */
+START_TEST(test_device_assignment)
+{
+    for (int turned = 0; turned < 2; turned++) {
+        Referee__HloModuleProto *proto = unpack("control.pb");
+        int64_t first[] = {0, 2, 4}, second[] = {1, turned ? 5 : 3, turned ? 3 : 5};
+        Referee__DeviceAssignmentProto__ComputationDevice devices[2], *lists[2];
+        int64_t *ids[] = {first, second};
+        for (int c = 0; c < 2; c++) {
+            referee__device_assignment_proto__computation_device__init(&devices[c]);
+            devices[c].n_replica_device_ids = 3;
+            devices[c].replica_device_ids = ids[c];
+            lists[c] = &devices[c];
+        }
+        Referee__DeviceAssignmentProto assignment = REFEREE__DEVICE_ASSIGNMENT_PROTO__INIT;
+        assignment.has_replica_count = assignment.has_computation_count = 1;
+        assignment.replica_count = 3;
+        assignment.computation_count = 2;
+        assignment.n_computation_devices = 2;
+        assignment.computation_devices = lists;
+        proto->device_assignment = &assignment;
+        size_t size = referee__hlo_module_proto__get_packed_size(proto);
+        uint8_t *data = malloc(size);
+        referee__hlo_module_proto__pack(proto, data);
+        proto->device_assignment = NULL;
+        referee__hlo_module_proto__free_unpacked(proto, NULL);
+        struct text warnings;
+        text_init(&warnings);
+        struct error err = {0};
+        struct module *module = proto_read_module(data, size, "dump.pb", &warnings, NULL, &err);
+        ck_assert_msg(module != NULL, "%s", err.message);
+        ck_assert_int_eq(module->config.replica_count, 3);
+        ck_assert_int_eq(module->config.partition_count, 2);
+        bool warned = warnings.size > 0 && strstr(warnings.data, "device_assignment") != NULL;
+        ck_assert_int_eq(warned, turned);
+        text_finish(&warnings);
+        module_destroy(module);
+        free(data);
+    }
+}
+END_TEST
+
 START_TEST(test_truncated)
 {
     size_t size;
@@ -398,6 +441,7 @@ int main(void)
     tcase_add_test(read, test_read_elements);
     tcase_add_test(read, test_unknown_fields_are_named);
     tcase_add_test(read, test_snapshot_has_literals);
+    tcase_add_test(read, test_device_assignment);
     tcase_add_test(read, test_config);
     suite_add_tcase(suite, read);
     TCase *malformed = tcase_create("malformed");

@@ -264,6 +264,10 @@ check 'what it should be' 1 'expected 37 .* got 1 ' \
     "$referee" passes "$examples/counting_loop.hlo" --backend cpu:
 check 'run offers it' 1 'which pass: referee passes .*counting_loop.hlo' \
     "$referee" run "$examples/counting_loop.hlo"
+devices=$source/corpus/suites/devices
+check 'several replicas, arguments for each' 0 '^[0-9]+ passes: [0-9]+ ok$' \
+    "$referee" passes "$devices/all_gather_cross_replica_of_2_f32_dim0.hlo" --backend cpu: --keep gathers
+check 'their dumps' 0 '^[0-9]+ passes: [0-9]+ ok$' "$referee" passes gathers
 check 'left out' 0 'ok$' "$referee" passes "$examples/counting_loop.hlo" --backend cpu: \
     --option xla_disable_hlo_passes=simplify-while-loops
 check 'what the compiler was' 1 '' "$referee" passes "$examples/counting_loop.hlo" --backend cpu: \
