@@ -104,15 +104,11 @@ static const struct sharding *first_sharding(const struct place_leaf *leaf)
     return sharding;
 }
 
-/* The first place that says something gives the tiles; they must be the pieces that there are. */
-static bool make_leaf(const struct place_leaf *whole, const struct place_leaf *piece,
-                      bool replicated, int partition_count, struct tiling *tiling,
-                      struct error *err)
+/* Tiles as a sharding says; they must be the pieces that there are. */
+static bool make_tiles(const struct place_leaf *whole, const struct place_leaf *piece,
+                       const struct sharding *sharding, int partition_count, struct tiling *tiling,
+                       struct error *err)
 {
-    const struct sharding *sharding = replicated ? NULL : first_sharding(piece);
-    if (sharding == NULL && !replicated) {
-        sharding = first_sharding(whole);
-    }
     if (!tiling_make(sharding, whole->shape, partition_count, tiling, err)) {
         return false;
     }
@@ -126,6 +122,23 @@ static bool make_leaf(const struct place_leaf *whole, const struct place_leaf *p
         return false;
     }
     return true;
+}
+
+/* The first place that says something gives the tiles. What a piece says may be of a region under
+ * manual control that it came from: then the whole knows. */
+static bool make_leaf(const struct place_leaf *whole, const struct place_leaf *piece,
+                      bool replicated, int partition_count, struct tiling *tiling,
+                      struct error *err)
+{
+    const struct sharding *of_piece = replicated ? NULL : first_sharding(piece);
+    const struct sharding *of_whole = replicated ? NULL : first_sharding(whole);
+    struct error ignored = {0};
+    if (of_piece != NULL && of_whole != NULL &&
+        make_tiles(whole, piece, of_piece, partition_count, tiling, &ignored)) {
+        return true;
+    }
+    return make_tiles(whole, piece, of_whole != NULL ? of_whole : of_piece, partition_count, tiling,
+                      err);
 }
 
 /* Tilings of all leaves; frees both lists. */

@@ -20,8 +20,13 @@
  * GatherScatterIndicesBitpacked (tpu_scatter_gather_normalizer): the index vectors are clamped,
  * their components shifted and joined to one integer; inside the fusion around gather or scatter
  * they are cut out of it again and handed to this call, whose result takes the place of the
- * indices: the operand itself, marked as having been packed. */
+ * indices: the operand itself, marked as having been packed.
+ *
+ * ZeroCrop (tpu-all-reduce-legalizer): an array of a narrow type before it is summed up as packed
+ * words: its buffer up to the end of its last tile, where zeros take the place of what lies beyond
+ * the array. */
 #include "interp/custom_call_internal.h"
+#include "interp/walk.h"
 
 /* --- values in two halves --- */
 
@@ -120,6 +125,40 @@ struct literal *custom_x64_combine(struct evaluation *evaluation,
         if (literal_is_unspecified(low, i) || literal_is_unspecified(high, i)) {
             literal_mark_unspecified(result, i);
         }
+    }
+    return result;
+}
+
+/* --- padding --- */
+
+struct literal *custom_zero_crop(struct evaluation *evaluation,
+                                 const struct instruction *instruction, struct operands *operands,
+                                 struct error *err)
+{
+    (void)evaluation;
+    const struct shape *shape = instruction->shape;
+    const struct shape *from = operands->count == 1 ? operands->values[0]->shape : NULL;
+    bool fits = from != NULL && shape_is_array(from) && shape_is_array(shape) &&
+                from->type == shape->type && from->rank == shape->rank;
+    for (int d = 0; fits && d < shape->rank; d++) {
+        fits = from->dimensions[d] <= shape->dimensions[d];
+    }
+    if (!fits) {
+        return custom_call_fail(instruction, err, "shapes that do not fit");
+    }
+    struct literal *result = literal_zero(shape, err);
+    int64_t to_strides[SHAPE_MAX_RANK], from_strides[SHAPE_MAX_RANK];
+    walk_strides(shape->rank, shape->dimensions, to_strides);
+    walk_strides(from->rank, from->dimensions, from_strides);
+    struct walk walk;
+    walk_begin(&walk);
+    for (int d = 0; d < shape->rank; d++) {
+        walk_add(&walk, from->dimensions[d], from_strides[d], to_strides[d]);
+    }
+    walk_finish(&walk);
+    if (result != NULL && !walk_literal(&walk, result, 0, operands->values[0], 0, err)) {
+        literal_release(result);
+        return NULL;
     }
     return result;
 }

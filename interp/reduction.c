@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hlo/base/text.h"
 #include "hlo/floats.h"
+#include "hlo/text/text_format.h"
 #include "interp/eval.h"
+#include "interp/interp.h"
 #include "interp/walk.h"
 
 /* The identity of a monoid, as bytes of one element; false if the opcode has none for the type. The
@@ -172,6 +175,39 @@ static struct literal *reduce_in_order(struct evaluation *evaluation,
     return result;
 }
 
+/* Compilers that widen a collective leave its reducer as it is: the kind counts (xla/service/
+ * collective_ops_utils.cc, MatchReductionComputation). As a reduce over the first dimension with a
+ * reducer of that kind. */
+static struct literal *reduce_in_kind(const struct evaluation *evaluation, enum opcode opcode,
+                                      struct literal *stack, struct literal *initial,
+                                      const struct shape *shape, struct error *err)
+{
+    const char *type = type_text(shape->type);
+    long long count = stack->shape->dimensions[0], elements = stack->shape->dimensions[1];
+    struct text text;
+    text_init(&text);
+    text_printf(&text,
+                "HloModule kind\nc {\n  a = %s[] parameter(0)\n  b = %s[] parameter(1)\n"
+                "  ROOT r = %s[] %s(a, b)\n}\n",
+                type, type, type, opcode_text(opcode));
+    text_printf(&text,
+                "ENTRY e {\n  x = %s[%lld,%lld] parameter(0)\n  i = %s[] parameter(1)\n"
+                "  ROOT r = %s[%lld] reduce(x, i), dimensions={0}, to_apply=c\n}\n",
+                type, count, elements, type, type, elements);
+    struct module *module = text_read_module(text.data, text.size, "kind", 1, err);
+    text_finish(&text);
+    if (module == NULL) {
+        return NULL;
+    }
+    struct interp_options options = {.fidelity = evaluation->options.fidelity,
+                                     .cancelled = evaluation->options.cancelled,
+                                     .context = evaluation->options.context};
+    struct literal *const arguments[2] = {stack, initial};
+    struct literal *result = interp_evaluate(module, arguments, 2, &options, err);
+    module_destroy(module);
+    return result != NULL ? literal_reshape_take(result, shape) : NULL;
+}
+
 struct literal *reduce_values(struct evaluation *evaluation, const struct instruction *instruction,
                               struct literal *const *values, int count, struct error *err)
 {
@@ -185,9 +221,12 @@ struct literal *reduce_values(struct evaluation *evaluation, const struct instru
     }
     struct literal *result = NULL;
     if (is_monoid(reducer) && identity(reducer->root->opcode, initial)) {
+        const struct shape *shape = values[0]->shape;
         struct literal *stack = stack_values(values, count, err);
-        if (stack != NULL) {
-            result = reduce_stacked(evaluation, instruction, stack, initial, values[0]->shape, err);
+        if (stack != NULL && reducer->root->shape->type == shape->type) {
+            result = reduce_stacked(evaluation, instruction, stack, initial, shape, err);
+        } else if (stack != NULL) {
+            result = reduce_in_kind(evaluation, reducer->root->opcode, stack, initial, shape, err);
         }
         literal_release(stack);
     } else {

@@ -97,6 +97,30 @@ START_TEST(test_all_reduce_exact)
 }
 END_TEST
 
+/* A collective that was widened without its reducer: the kind counts, in the type of the values. */
+START_TEST(test_reducer_of_another_type)
+{
+    static const char *const integers[] = {"s8[3] {100, 3, -9}", "s8[3] {-100, 1, 17}"};
+    static const char *const least[] = {"s8[3] {-100, 1, -9}", "s8[3] {-100, 1, -9}"};
+    check_devices(
+        "HloModule m\n"
+        "min { a = s4[] parameter(0) b = s4[] parameter(1) ROOT r = s4[] minimum(a, b) }\n"
+        "ENTRY e { x = s8[3] parameter(0)\n"
+        "  ROOT r = s8[3] all-reduce(x), replica_groups={}, to_apply=min }\n",
+        2, 1, integers, least);
+    static const char *const floats[] = {"f32[2] {16777216, 0.25}", "f32[2] {1, 0.125}",
+                                         "f32[2] {1, 0}", "f32[2] {-16777216, 1000}"};
+    static const char *const sums[] = {"f32[2] {2, 1000.375}", "f32[2] {2, 1000.375}",
+                                       "f32[2] {2, 1000.375}", "f32[2] {2, 1000.375}"};
+    check_devices("HloModule m\n"
+                  "add { a = f8e5m2[] parameter(0) b = f8e5m2[] parameter(1)\n"
+                  "  ROOT r = f8e5m2[] add(a, b) }\n"
+                  "ENTRY e { x = f32[2] parameter(0)\n"
+                  "  ROOT r = f32[2] all-reduce(x), replica_groups={}, to_apply=add }\n",
+                  4, 1, floats, sums);
+}
+END_TEST
+
 START_TEST(test_all_reduce_programs)
 {
     static const char *const arguments[] = {"s32[3] {5, -2, 3}", "s32[3] {2, 7, -3}"};
@@ -460,6 +484,7 @@ int main(void)
     tcase_add_test(tests, test_group_modes);
     tcase_add_test(tests, test_group_forms);
     tcase_add_test(tests, test_all_reduce_exact);
+    tcase_add_test(tests, test_reducer_of_another_type);
     tcase_add_test(tests, test_all_reduce_programs);
     tcase_add_test(tests, test_gather_scatter);
     tcase_add_test(tests, test_permute_and_broadcast);

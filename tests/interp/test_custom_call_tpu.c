@@ -87,6 +87,21 @@ START_TEST(test_complex_halves)
 }
 END_TEST
 
+/* Zeros stand behind the array in each dimension. */
+START_TEST(test_zero_crop)
+{
+    struct one_op op;
+    struct literal *result =
+        call(&op,
+             "a = u8[2,3] parameter(0)\n"
+             "ROOT r = u8[3,4] custom-call(a), custom_call_target=\"ZeroCrop\"",
+             OPERANDS(VALUES(1, 2, 3, 4, 5, 6)));
+    check_leaf(result, 0, VALUES(1, 2, 3, 0, 4, 5, 6, 0, 0, 0, 0, 0));
+    literal_release(result);
+    one_op_finish(&op);
+}
+END_TEST
+
 /* A textbook matrix whose factor has integers; the upper triangle is not looked at. */
 START_TEST(test_cholesky)
 {
@@ -368,6 +383,7 @@ int main(void)
     TCase *tests = tcase_create("custom_call_tpu");
     tcase_add_checked_fixture(tests, setup, NULL);
     tcase_add_test(tests, test_complex_halves);
+    tcase_add_test(tests, test_zero_crop);
     tcase_add_test(tests, test_cholesky);
     tcase_add_test(tests, test_inverses);
     tcase_add_test(tests, test_compact_wy);
