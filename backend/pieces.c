@@ -2,7 +2,6 @@
 #include "backend/pieces.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "backend/backend_impl.h"
 #include "hlo/base/arena.h"
@@ -73,23 +72,13 @@ static struct place_leaves parameter_leaves(const struct module *module)
 
 /* After the partitioner XLA calls what is left to be added up replicated, with a mark (xla/service/
  * spmd/shardy/constants.h, kHasUnreducedAxes): what it was before says more. */
-static bool has_unreduced_axes(const struct instruction *instruction)
-{
-    const struct attr *marks = attr_get(instruction, ATTR_FRONTEND_ATTRIBUTES);
-    for (int i = 0; marks != NULL && i < marks->string_map.count; i++) {
-        if (strcmp(marks->string_map.entries[i].key.data, "xla.sdy.has_unreduced_axes") == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static struct place_leaves result_leaves(const struct module *module)
 {
     struct place_leaves leaves = {0};
     const struct instruction *root = module->entry->root;
-    struct places places = {{has_unreduced_axes(root) ? NULL : attr_sharding(root),
-                             module->config.spmd_output_sharding}};
+    bool unreduced = attr_frontend(root, "xla.sdy.has_unreduced_axes") != NULL;
+    struct places places = {
+        {unreduced ? NULL : attr_sharding(root), module->config.spmd_output_sharding}};
     int leaf = 0;
     add_leaves(&leaves, module->entry->root->shape, &places, &leaf);
     return leaves;

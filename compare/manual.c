@@ -412,13 +412,8 @@ static bool lower_leave(struct lowering *lowering, struct instruction *border)
 
 static const char *mark_text(const struct instruction *instruction, const char *key)
 {
-    const struct attr *marks = attr_get(instruction, ATTR_FRONTEND_ATTRIBUTES);
-    for (int i = 0; marks != NULL && i < marks->string_map.count; i++) {
-        if (strcmp(marks->string_map.entries[i].key.data, key) == 0) {
-            return marks->string_map.entries[i].value.data;
-        }
-    }
-    return "";
+    const struct bytes *mark = attr_frontend(instruction, key);
+    return mark != NULL ? mark->data : "";
 }
 
 /* Shardy's borders take several operands, and give a tuple of as many. */

@@ -190,13 +190,7 @@ static bool concerns(const struct instruction *instruction)
 
 static bool is_stream_call(const struct instruction *instruction)
 {
-    const struct attr *marks = attr_get(instruction, ATTR_FRONTEND_ATTRIBUTES);
-    for (int i = 0; marks != NULL && i < marks->string_map.count; i++) {
-        if (strcmp(marks->string_map.entries[i].key.data, "_xla_stream_annotation") == 0) {
-            return true;
-        }
-    }
-    return false;
+    return attr_frontend(instruction, "_xla_stream_annotation") != NULL;
 }
 
 static void check_instruction(const struct instruction *instruction, const struct users *users,

@@ -291,11 +291,8 @@ static void check_async_body(const struct instruction *instruction, struct findi
         return;
     }
     const struct computation *body = instruction->called[0];
-    const struct attr *marks = attr_get(instruction, ATTR_FRONTEND_ATTRIBUTES);
-    for (int i = 0; marks != NULL && i < marks->string_map.count; i++) {
-        if (strcmp(marks->string_map.entries[i].key.data, "_collectives_group") == 0) {
-            return;
-        }
+    if (attr_frontend(instruction, "_collectives_group") != NULL) {
+        return;
     }
     bool is_barrier = true, is_single = true;
     for (int i = 0; i < body->count; i++) {
