@@ -10,7 +10,6 @@
 #include "hlo/base/arena.h"
 #include "hlo/base/clock.h"
 #include "hlo/base/error.h"
-#include "hlo/base/map.h"
 #include "hlo/module.h"
 #include "tools/shrink_script.h"
 #include "tools/triage_internal.h"
@@ -301,37 +300,15 @@ static void reduce_group(struct triage_state *state, struct triage_team *team,
     }
 }
 
-static void *reduce(void *context)
+static const char *reduce(struct triage_state *state, struct triage_team *team, size_t index,
+                          struct error *err)
 {
-    struct triage_state *state = context;
-    struct triage_team team;
-    struct error err = {0};
-    bool ok = team_start(state, &team, &err);
-    for (;;) {
-        pthread_mutex_lock(&state->mutex);
-        bool more = ok && !state->failed && !triage_is_over(state) &&
-                    state->next < state->results->group_count;
-        size_t index = state->next;
-        state->next += more;
-        pthread_mutex_unlock(&state->mutex);
-        if (!more) {
-            break;
-        }
-        struct triage_group *group = &state->results->groups[index];
-        const char *verdict = json_get_text(group->members[0], "verdict");
-        if (strcmp(verdict, triage_verdict_name(TRIAGE_BACKEND)) == 0) {
-            reduce_group(state, &team, group, &err);
-        }
-        ok = err.code == ERROR_NONE;
-        pthread_mutex_lock(&state->mutex);
-        progress_step(&state->progress, "shrinking");
-        pthread_mutex_unlock(&state->mutex);
+    struct triage_group *group = &state->results->groups[index];
+    const char *verdict = json_get_text(group->members[0], "verdict");
+    if (strcmp(verdict, triage_verdict_name(TRIAGE_BACKEND)) == 0) {
+        reduce_group(state, team, group, err);
     }
-    if (!ok) {
-        triage_fail(state, &err);
-    }
-    team_finish(&team);
-    return NULL;
+    return "shrinking";
 }
 
 /* --- order and files --- */
@@ -410,7 +387,7 @@ void triage_group_all(struct triage_state *state)
     struct error err = {0};
     make_groups(state);
     progress_start(&state->progress, results->group_count);
-    triage_threads(state, reduce);
+    triage_threads(state, results->group_count, reduce);
     progress_clear(&state->progress);
     if (state->failed) {
         return;

@@ -46,8 +46,12 @@ char *triage_backend_text(const char *uri);
 void triage_fail(struct triage_state *state, const struct error *err);
 /* Writes to the journal, if there is one. */
 void triage_keep(struct triage_state *state, const json_t *object);
-/* Runs `work` in as many threads as the settings say. */
-void triage_threads(struct triage_state *state, void *(*work)(void *));
+/* Does work [0, count), in as many threads as the settings say, each with a team of its own, until
+ * one fails or the time is over. `work` says in *err when it fails, and what was done for progress.
+ */
+typedef const char *triage_work_function(struct triage_state *state, struct triage_team *team,
+                                         size_t index, struct error *err);
+void triage_threads(struct triage_state *state, size_t count, triage_work_function *work);
 struct triage_options triage_options_of(const struct triage_state *state, const char *backend_name,
                                         struct backend *backend, struct backend *reference);
 

@@ -182,33 +182,32 @@ static bool open_journal(struct triage_state *state)
 
 /* --- threads --- */
 
-void triage_threads(struct triage_state *state, void *(*work)(void *))
-{
-    state->next = 0;
-    threads_run((size_t)state->settings->jobs, work, state);
-}
+struct crew {
+    struct triage_state *state;
+    size_t count;
+    triage_work_function *work;
+};
 
-static void *look(void *context)
+static void *crew_member(void *context)
 {
-    struct triage_state *state = context;
+    const struct crew *crew = context;
+    struct triage_state *state = crew->state;
     struct triage_team team;
     struct error err = {0};
     bool ok = team_start(state, &team, &err);
     for (;;) {
         pthread_mutex_lock(&state->mutex);
-        bool more =
-            ok && !state->failed && !triage_is_over(state) && state->next < state->items->count;
+        bool more = ok && !state->failed && !triage_is_over(state) && state->next < crew->count;
         size_t index = state->next;
         state->next += more;
         pthread_mutex_unlock(&state->mutex);
         if (!more) {
             break;
         }
-        json_t *records = triage_look_into(state, &team, &state->items->list[index], &err);
+        const char *title = crew->work(state, &team, index, &err);
         ok = err.code == ERROR_NONE;
         pthread_mutex_lock(&state->mutex);
-        state->done[index] = records;
-        progress_step(&state->progress, state->items->list[index].path);
+        progress_step(&state->progress, title);
         pthread_mutex_unlock(&state->mutex);
     }
     if (!ok) {
@@ -216,6 +215,20 @@ static void *look(void *context)
     }
     team_finish(&team);
     return NULL;
+}
+
+void triage_threads(struct triage_state *state, size_t count, triage_work_function *work)
+{
+    struct crew crew = {state, count, work};
+    state->next = 0;
+    threads_run((size_t)state->settings->jobs, crew_member, &crew);
+}
+
+static const char *look(struct triage_state *state, struct triage_team *team, size_t index,
+                        struct error *err)
+{
+    state->done[index] = triage_look_into(state, team, &state->items->list[index], err);
+    return state->items->list[index].path;
 }
 
 bool triage_work(const struct triage_items *items, const struct triage_settings *settings,
@@ -238,7 +251,7 @@ bool triage_work(const struct triage_items *items, const struct triage_settings 
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
     progress_start(&state.progress, items->count);
-    triage_threads(&state, look);
+    triage_threads(&state, items->count, look);
     progress_clear(&state.progress);
     for (size_t i = 0; i < items->count; i++) {
         results->left += state.done[i] == NULL;

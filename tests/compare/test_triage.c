@@ -195,17 +195,18 @@ static void find_open(const struct run *run, bool explains, const char *kind)
     open_choices_finish(&choices);
 }
 
+#define ONE_OVER_LARGEST                                                       \
+    "HloModule m\nENTRY e { x = f32[2] parameter(0) y = f32[2] parameter(1)\n" \
+    "  a = f32[2] maximum(x, y) n = f32[2] negate(a)\n"                        \
+    "  o = f32[] constant(1) os = f32[2] broadcast(o), dimensions={}\n"        \
+    "  ROOT d = f32[2] divide(os, n) }\n"
+
 START_TEST(sign_of_zero)
 {
     /* Operands swapped do not matter to max, but to 1/max: here a dropped negation is the choice.
      */
-    struct run run =
-        run_on("mutant:dropped?instruction=n",
-               "HloModule m\nENTRY e { x = f32[2] parameter(0) y = f32[2] parameter(1)\n"
-               "  a = f32[2] maximum(x, y) n = f32[2] negate(a)\n"
-               "  o = f32[] constant(1) os = f32[2] broadcast(o), dimensions={}\n"
-               "  ROOT d = f32[2] divide(os, n) }\n",
-               2, (const char *[]){"{0, -0}", "{-0, 0}"});
+    struct run run = run_on("mutant:dropped?instruction=n", ONE_OVER_LARGEST, 2,
+                            (const char *[]){"{0, -0}", "{-0, 0}"});
     find_open(&run, true, "the sign of zero from min or max");
     finish(&run);
 }
@@ -214,13 +215,8 @@ END_TEST
 /* max(+0, +0) is +0: there is nothing to choose. */
 START_TEST(no_choice)
 {
-    struct run run =
-        run_on("mutant:dropped?instruction=n",
-               "HloModule m\nENTRY e { x = f32[2] parameter(0) y = f32[2] parameter(1)\n"
-               "  a = f32[2] maximum(x, y) n = f32[2] negate(a)\n"
-               "  o = f32[] constant(1) os = f32[2] broadcast(o), dimensions={}\n"
-               "  ROOT d = f32[2] divide(os, n) }\n",
-               2, (const char *[]){"{0, 0}", "{0, 0}"});
+    struct run run = run_on("mutant:dropped?instruction=n", ONE_OVER_LARGEST, 2,
+                            (const char *[]){"{0, 0}", "{0, 0}"});
     find_open(&run, false, "");
     finish(&run);
 }
