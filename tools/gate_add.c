@@ -507,20 +507,26 @@ static bool words_are_good(const struct gate_add *add)
            refuse("there is no profile '%s'; 'referee show backends' lists them", add->profile);
 }
 
+/* With its slash; "." of a name alone. free() it. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+}
+
 /* The manifest as it is, or that of a new suite, which is named after the file or its folder. */
 static bool read_manifest(struct addition *a, const char *path, struct error *err)
 {
     struct error missing = {0};
     a->text = file_read(path, &a->size, &missing);
-    a->begins = a->text == NULL && access(path, F_OK) != 0;
+    a->begins = a->text == NULL && !file_exists(path);
     if (a->text == NULL && !a->begins) {
         *err = missing;
         return false;
     }
     if (a->begins) {
         const char *slash = strrchr(path, '/'), *file = slash != NULL ? slash + 1 : path;
-        char *given = strndup(path, (size_t)(file - path));
-        char *folder = realpath(given[0] != '\0' ? given : ".", NULL);
+        char *given = folder_of(path), *folder = realpath(given, NULL);
         bool says_nothing = strncmp(file, "manifest.", strlen("manifest.")) == 0 && folder != NULL;
         char *name = plain_name(says_nothing ? folder : path);
         a->text = manifest_begin(name, a->options->backends.items, a->options->backends.count);
@@ -536,8 +542,7 @@ static bool read_manifest(struct addition *a, const char *path, struct error *er
  * file system has none. */
 static int lock_folder(const char *manifest)
 {
-    const char *slash = strrchr(manifest, '/');
-    char *folder = slash != NULL ? strndup(manifest, (size_t)(slash - manifest) + 1) : strdup(".");
+    char *folder = folder_of(manifest);
     int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         fprintf(stderr, "referee: waiting for another --add to this suite\n");

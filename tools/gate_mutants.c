@@ -338,8 +338,8 @@ static void make_id(const struct mutants_options *options, const struct mutants_
 {
     const struct mutants_subject *subject = unit->subject;
     const struct test_case *test = subject->test;
-    uint64_t hash = hash_bytes(subject->backend, strlen(subject->backend) + 1, subject->content);
-    hash = hash_bytes(subject->profile->name, strlen(subject->profile->name) + 1, hash);
+    uint64_t hash = hash_string(subject->backend, subject->content);
+    hash = hash_string(subject->profile->name, hash);
     hash = hash_u64((uint64_t)subject->part, hash);
     hash = hash_u64((uint64_t)test->tolerance, hash);
     hash = hash_bytes(&test->timeout, sizeof test->timeout, hash);
@@ -347,7 +347,7 @@ static void make_id(const struct mutants_options *options, const struct mutants_
     hash = hash_u64(unit->seed, hash);
     for (int i = 0; i < unit->fault_count; i++) {
         const char *class = mutant_class(unit->faults[i].class).name;
-        hash = hash_u64(unit->faults[i].seed, hash_bytes(class, strlen(class) + 1, hash));
+        hash = hash_u64(unit->faults[i].seed, hash_string(class, hash));
     }
     snprintf(id, 17, "%016llx", (unsigned long long)hash);
 }

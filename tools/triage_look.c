@@ -34,27 +34,22 @@ struct look {
 
 /* --- identity --- */
 
-static uint64_t hash_text(const char *text, uint64_t hash)
-{
-    return hash_bytes(text, strlen(text) + 1, hash);
-}
-
 /* Of everything that the record depends on, 16 hexadecimal digits. */
 static void make_id(const struct look *look, char id[17])
 {
     const struct triage_settings *settings = look->state->settings;
-    uint64_t hash = hash_text(look->part->name, look->content);
-    hash = hash_text(look->backend, hash);
+    uint64_t hash = hash_string(look->part->name, look->content);
+    hash = hash_string(look->backend, hash);
     hash = hash_u64(look->differential.inputs.seed, hash);
     hash = hash_u64((uint64_t)look->differential.tolerance, hash);
     hash = hash_u64((uint64_t)settings->samples, hash);
     hash = hash_u64((uint64_t)(settings->failing.timeout * 1000), hash);
-    hash = hash_text(settings->failing.profile != NULL ? settings->failing.profile : "", hash);
+    hash = hash_string(settings->failing.profile != NULL ? settings->failing.profile : "", hash);
     for (size_t i = 0; i < settings->failing.flags.count; i++) {
-        hash = hash_text(settings->failing.flags.items[i], hash);
+        hash = hash_string(settings->failing.flags.items[i], hash);
     }
     for (size_t i = 0; i < look->item->inputs.count; i++) {
-        hash = hash_text(look->item->inputs.items[i], hash);
+        hash = hash_string(look->item->inputs.items[i], hash);
     }
     snprintf(id, 17, "%016llx", (unsigned long long)hash);
 }

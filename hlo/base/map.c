@@ -17,6 +17,11 @@ uint64_t hash_u64(uint64_t value, uint64_t seed)
     return h ^ (h >> 33);
 }
 
+uint64_t hash_string(const char *text, uint64_t seed)
+{
+    return hash_bytes(text, strlen(text) + 1, seed);
+}
+
 uint64_t hash_bytes(const void *data, size_t size, uint64_t seed)
 {
     const unsigned char *bytes = data;

@@ -29,5 +29,7 @@ void *map_put_int(struct map *map, uint64_t key, void *value);
 
 uint64_t hash_bytes(const void *data, size_t size, uint64_t seed);
 uint64_t hash_u64(uint64_t value, uint64_t seed);
+/* Of a text with its end, so that texts one after another do not run together. */
+uint64_t hash_string(const char *text, uint64_t seed);
 
 #endif
