@@ -9,6 +9,9 @@
 #include "hlo/base/arena.h"
 #include "hlo/base/text.h"
 
+/* Instructions that are visited once more for a call of their computation, in all. */
+enum { VISITS_MOST = 1 << 22 };
+
 struct constraint *demand_of(struct demands *demands, const struct instruction *instruction)
 {
     return demands->values[instruction->parent->id][instruction->id];
@@ -81,10 +84,68 @@ static void merge_parameter(struct demands *demands, const struct computation *c
     }
 }
 
+/* Of a computation, nothing demanded yet: [instruction][leaf], one block. */
+static struct constraint **make_demands(const struct computation *computation)
+{
+    size_t count = (size_t)computation->count, leaves = 0;
+    for (size_t i = 0; i < count; i++) {
+        leaves += (size_t)shape_leaves(computation->instructions[i]->shape);
+    }
+    struct constraint **values = memory_zalloc(count * sizeof *values + leaves * sizeof **values);
+    struct constraint *next = (struct constraint *)(values + count);
+    for (size_t i = 0; i < count; i++) {
+        values[i] = next;
+        next += shape_leaves(computation->instructions[i]->shape);
+    }
+    return values;
+}
+
+static bool is_demanding(const struct constraint *leaves, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const struct constraint *c = &leaves[i];
+        if (c->has_range || c->nonzero || c->distinct || c->sorted || c->unique ||
+            c->positive_definite || c->triangular || c->identity != IDENTITY_NONE ||
+            c->fan_in > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void visit_all(struct demands *demands, const struct computation *computation);
+
+/* A call: what is asked of its result is asked of the callee's root, here and not in other calls.
+ * JAX makes calls of single selects ("_where") and of gathers ("_take"). */
+static void visit_call(struct demands *demands, const struct instruction *instruction)
+{
+    const struct computation *callee = instruction->called[0];
+    const struct constraint *own = demand_of(demands, instruction);
+    int leaves = shape_leaves(instruction->shape);
+    bool within = shape_leaves(callee->root->shape) == leaves && is_demanding(own, leaves) &&
+                  demands->visits_left >= callee->count;
+    struct constraint **common = demands->values[callee->id];
+    if (within) {
+        demands->visits_left -= callee->count;
+        demands->values[callee->id] = make_demands(callee);
+        memcpy(demand_of(demands, callee->root), own, (size_t)leaves * sizeof *own);
+        visit_all(demands, callee);
+    }
+    for (int i = 0; i < instruction->operand_count; i++) {
+        merge_parameter(demands, callee, i, instruction->operands[i]);
+    }
+    if (within) {
+        free(demands->values[callee->id]);
+        demands->values[callee->id] = common;
+    }
+}
+
 static void visit_control(struct demands *demands, const struct instruction *instruction)
 {
     switch (instruction->opcode) {
     case OP_WHILE:
+        merge_leaves(demand_of(demands, instruction->operands[0]), demand_of(demands, instruction),
+                     shape_leaves(instruction->shape));
         for (int c = 0; c < instruction->called_count; c++) {
             merge_parameter(demands, instruction->called[c], 0, instruction->operands[0]);
         }
@@ -95,9 +156,7 @@ static void visit_control(struct demands *demands, const struct instruction *ins
         }
         break;
     default:
-        for (int i = 0; i < instruction->operand_count; i++) {
-            merge_parameter(demands, instruction->called[0], i, instruction->operands[i]);
-        }
+        visit_call(demands, instruction);
         break;
     }
 }
@@ -155,25 +214,23 @@ static void mark_conditions(struct demands *demands, const struct module *module
     }
 }
 
+static void visit_all(struct demands *demands, const struct computation *computation)
+{
+    for (int i = computation->count - 1; i >= 0; i--) {
+        visit(demands, computation->instructions[i]);
+    }
+}
+
 void constraints_find(const struct module *module, bool demanding, struct constraints *constraints)
 {
-    struct arena arena;
-    arena_init(&arena);
-    struct demands demands = {.module = module};
-    demands.is_condition = arena_array(&arena, (size_t)module->count, sizeof(bool));
-    demands.values = arena_array(&arena, (size_t)module->count, sizeof *demands.values);
+    struct demands demands = {.module = module, .visits_left = VISITS_MOST};
+    demands.is_condition = memory_zalloc((size_t)module->count * sizeof(bool));
+    demands.values = memory_zalloc((size_t)module->count * sizeof *demands.values);
     mark_conditions(&demands, module);
     for (int c = 0; c < module->count; c++) {
-        const struct computation *computation = module->computations[c];
-        demands.values[c] =
-            arena_array(&arena, (size_t)computation->count, sizeof *demands.values[c]);
-        for (int i = 0; i < computation->count; i++) {
-            int leaves = shape_leaves(computation->instructions[i]->shape);
-            demands.values[c][i] =
-                arena_array(&arena, (size_t)leaves, sizeof *demands.values[c][i]);
-        }
-        for (int i = computation->count - 1; demanding && i >= 0; i--) {
-            visit(&demands, computation->instructions[i]);
+        demands.values[c] = make_demands(module->computations[c]);
+        if (demanding) {
+            visit_all(&demands, module->computations[c]);
         }
     }
     const struct computation *entry = module->entry;
@@ -186,7 +243,11 @@ void constraints_find(const struct module *module, bool demanding, struct constr
         constraints->leaves[i] = memory_alloc(bytes);
         memcpy(constraints->leaves[i], demand_of(&demands, parameter), bytes);
     }
-    arena_finish(&arena);
+    for (int c = 0; c < module->count; c++) {
+        free(demands.values[c]);
+    }
+    free(demands.values);
+    free(demands.is_condition);
 }
 
 void constraints_finish(struct constraints *constraints)

@@ -257,6 +257,24 @@ static void pass_range(struct demands *demands, const struct instruction *operan
     }
 }
 
+/* Integers plus or minus a constant: a counter, an index. */
+static void pass_int_arithmetic(struct demands *demands, const struct instruction *instruction,
+                                const struct constraint *own)
+{
+    const struct instruction *a = instruction->operands[0], *b = instruction->operands[1];
+    bool adds = instruction->opcode == OP_ADD;
+    double c;
+    if (!own->has_range || (!adds && instruction->opcode != OP_SUBTRACT)) {
+        return;
+    }
+    if (constant_value(b, &c)) {
+        c = adds ? c : -c;
+        demand_range(demand_of(demands, a), own->low - c, own->high - c, own->why);
+    } else if (adds && constant_value(a, &c)) {
+        demand_range(demand_of(demands, b), own->low - c, own->high - c, own->why);
+    }
+}
+
 /* add, subtract, multiply, divide of a value and a constant: the range is mapped back. Sums and
  * products of two values pass on "positive" and no more. */
 static void pass_arithmetic(struct demands *demands, const struct instruction *instruction,
@@ -265,6 +283,9 @@ static void pass_arithmetic(struct demands *demands, const struct instruction *i
     const struct instruction *a = instruction->operands[0], *b = instruction->operands[1];
     double c, low = own->low, high = own->high;
     enum opcode op = instruction->opcode;
+    if (is_integer(instruction)) {
+        pass_int_arithmetic(demands, instruction, own);
+    }
     if (!is_inexact(instruction) || !own->has_range) {
         return;
     }
@@ -288,6 +309,18 @@ static void pass_arithmetic(struct demands *demands, const struct instruction *i
     } else if (low >= 0 && a != b && op != OP_SUBTRACT) {
         pass_range(demands, a, low > 0 ? 0.25 : 0, 2, own);
         pass_range(demands, b, low > 0 ? 0.25 : 0, 2, own);
+    }
+}
+
+/* A decay, c^t with 0 < c < 1, that may not exceed one: t counts from one (1 - c^t is what moments
+ * of Adam are divided by). */
+static void pass_exponent(struct demands *demands, const struct instruction *instruction,
+                          const struct constraint *own)
+{
+    double base;
+    if (own->has_range && own->high <= 1 && constant_value(instruction->operands[0], &base) &&
+        base > 0 && base < 1) {
+        demand_range(demand_of(demands, instruction->operands[1]), 1, 8, "exponent of a decay");
     }
 }
 
@@ -344,6 +377,9 @@ static void pass_elementwise(struct demands *demands, const struct instruction *
             pass_range(demands, operand, fmax(own->low, 0) * fmax(own->low, 0),
                        own->high * own->high, own);
         }
+        break;
+    case OP_POWER:
+        pass_exponent(demands, instruction, own);
         break;
     case OP_REDUCE:
         if (own->has_range && own->low > 0 && instruction->operand_count == 2) {

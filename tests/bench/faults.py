@@ -28,6 +28,7 @@ GOALS = {"named": 0.95, "instructions": 5, "elements": 16, "most": 25, "seconds"
 APPLIED = {"reducer", "sort_order"}
 ATTEMPTS = 6  # places that are tried in a module until a fault shows
 MODULES_TRIED = 40  # modules, until there is a fault
+ROUNDS = 4  # through them
 PARAMETERS_MOST = 500  # MB
 REPORT_EVERY = 15  # seconds
 EVERY_CPU = 5  # one fault in so many is in XLA's CPU, where that is there, not in the golden
@@ -157,10 +158,8 @@ class Measurement:
         """One fault, in one of the modules: drawn, named, shrunk."""
         rng = random.Random(self.options.seed * 100000 + number)
         of = self.options.of if number % EVERY_CPU == EVERY_CPU - 1 else ""
-        for attempt in range(MODULES_TRIED):
-            # Of few modules each has its turn.
-            few = len(modules) < MODULES_TRIED
-            module = modules[(number + attempt) % len(modules)] if few else rng.choice(modules)
+        turns = rng.sample(modules, min(len(modules), MODULES_TRIED))
+        for module in turns * ROUNDS:
             if self.stopped:
                 return None
             if module not in self.known:

@@ -90,6 +90,62 @@ START_TEST(test_gather_through_control_flow)
 }
 END_TEST
 
+/* As JAX looks up two tables: what wraps negative indices is one computation for both. */
+START_TEST(test_demands_of_each_call)
+{
+    struct module *module =
+        read("HloModule m\n"
+             "where { p = pred[5] parameter(0)\n  a = s32[5] parameter(1)\n"
+             "  b = s32[5] parameter(2)\n  ROOT s = s32[5] select(p, a, b) }\n"
+             "take7 { t = f32[7,3] parameter(0)\n  i = s32[5] parameter(1)\n"
+             "  z = s32[] constant(0)\n  zs = s32[5] broadcast(z), dimensions={}\n"
+             "  n = s32[] constant(7)\n  ns = s32[5] broadcast(n), dimensions={}\n"
+             "  c = pred[5] compare(i, zs), direction=LT\n  a = s32[5] add(i, ns)\n"
+             "  w = s32[5] call(c, a, i), to_apply=where\n  r = s32[5,1] reshape(w)\n"
+             "  ROOT g = f32[5,3] gather(t, r), offset_dims={1}, collapsed_slice_dims={0}, "
+             "start_index_map={0}, index_vector_dim=1, slice_sizes={1,3} }\n"
+             "take100 { t = f32[100,3] parameter(0)\n  i = s32[5] parameter(1)\n"
+             "  z = s32[] constant(0)\n  zs = s32[5] broadcast(z), dimensions={}\n"
+             "  n = s32[] constant(100)\n  ns = s32[5] broadcast(n), dimensions={}\n"
+             "  c = pred[5] compare(i, zs), direction=LT\n  a = s32[5] add(i, ns)\n"
+             "  w = s32[5] call(c, a, i), to_apply=where\n  r = s32[5,1] reshape(w)\n"
+             "  ROOT g = f32[5,3] gather(t, r), offset_dims={1}, collapsed_slice_dims={0}, "
+             "start_index_map={0}, index_vector_dim=1, slice_sizes={1,3} }\n"
+             "ENTRY e {\n  t = f32[7,3] parameter(0)\n  i = s32[5] parameter(1)\n"
+             "  u = f32[100,3] parameter(2)\n  k = s32[5] parameter(3)\n"
+             "  x = f32[5,3] call(t, i), to_apply=take7\n"
+             "  y = f32[5,3] call(u, k), to_apply=take100\n  ROOT s = f32[5,3] add(x, y)\n}\n");
+    bool large = false;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        struct literal **arguments = draw(module, seed);
+        check_range(arguments[1], 0, 6);
+        check_range(arguments[3], 0, 99);
+        large |= literal_get_int(arguments[3], 0) > 6;
+        finish(NULL, arguments);
+    }
+    ck_assert(large);
+    module_destroy(module);
+}
+END_TEST
+
+/* Adam's corrected rate, sqrt(1 - 0.999^t) / (1 - 0.9^t): steps are counted from one. */
+START_TEST(test_counted_steps)
+{
+    struct module *module =
+        read("HloModule m\nENTRY e {\n  n = s32[] parameter(0)\n  one = s32[] constant(1)\n"
+             "  m = s32[] add(n, one)\n  t = f32[] convert(m)\n  i = f32[] constant(1)\n"
+             "  b = f32[] constant(0.999)\n  a = f32[] constant(0.9)\n  p = f32[] power(b, t)\n"
+             "  q = f32[] power(a, t)\n  v = f32[] subtract(i, p)\n  w = f32[] subtract(i, q)\n"
+             "  r = f32[] sqrt(v)\n  ROOT d = f32[] divide(r, w)\n}\n");
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        struct literal **arguments = draw(module, seed);
+        check_range(arguments[0], 0, 7);
+        finish(NULL, arguments);
+    }
+    module_destroy(module);
+}
+END_TEST
+
 START_TEST(test_sort_keys_are_distinct)
 {
     struct module *module =
@@ -244,6 +300,8 @@ int main(void)
     TCase *tests = tcase_create("constraints");
     tcase_add_test(tests, test_start_indices);
     tcase_add_test(tests, test_gather_through_control_flow);
+    tcase_add_test(tests, test_demands_of_each_call);
+    tcase_add_test(tests, test_counted_steps);
     tcase_add_test(tests, test_sort_keys_are_distinct);
     tcase_add_test(tests, test_init_values_are_identities);
     tcase_add_test(tests, test_init_values_of_several_results);
