@@ -221,6 +221,11 @@ static int run_command(struct bisect_command *command, const char *path)
                                      .context = command,
                                      .runs = (int)command->runs};
     bool ok = reference != NULL && bisect_run(&specimen, &options, &result, &err);
+    if (ok && result.level_count == 0 &&
+        failing_draw_tamer(&command->failing, path, backend, reference, &specimen)) {
+        bisect_result_finish(&result);
+        ok = bisect_run(&specimen, &options, &result, &err);
+    }
     if (isatty(STDERR_FILENO) && !command->quiet) {
         fprintf(stderr, "\r\033[K");
     }

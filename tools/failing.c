@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare/shrink.h"
 #include "corpus/case.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
@@ -39,7 +40,7 @@ bool failing_set(struct failing *failing)
 }
 
 /* The part's module with its arguments, as a specimen of its own. */
-static bool make_specimen(const struct failing *failing, struct loaded_module *part,
+static bool make_specimen(struct failing *failing, struct loaded_module *part,
                           const struct arguments *arguments, struct specimen *specimen,
                           struct error *err)
 {
@@ -47,6 +48,7 @@ static bool make_specimen(const struct failing *failing, struct loaded_module *p
     struct specimen borrowed = {.module = part->module, .argument_count = count};
     int devices = specimen_devices(&borrowed), given = arguments->count;
     bool drawn = given == 0 && count > 0;
+    failing->drawn = drawn;
     borrowed.set_count = drawn || (given == count * devices && given > 0) ? devices : 1;
     borrowed.arguments =
         memory_zalloc(((size_t)specimen_argument_total(&borrowed) + 1) * sizeof(struct literal *));
@@ -69,7 +71,7 @@ static bool make_specimen(const struct failing *failing, struct loaded_module *p
     return ok;
 }
 
-bool failing_load(const struct failing *failing, const char *path, struct specimen *specimen,
+bool failing_load(struct failing *failing, const char *path, struct specimen *specimen,
                   struct error *err)
 {
     struct loaded_file file;
@@ -93,6 +95,40 @@ bool failing_load(const struct failing *failing, const char *path, struct specim
     case_header_finish(&header);
     loaded_file_finish(&file);
     return ok;
+}
+
+bool failing_draw_tamer(struct failing *failing, const char *path, struct backend *backend,
+                        struct backend *reference, struct specimen *specimen)
+{
+    if (!failing->drawn || failing->tameness > 0) {
+        return false;
+    }
+    struct differential_options options = failing->differential;
+    options.inputs = failing->drawing;
+    options.inputs.seed = (uint64_t)failing->seed;
+    struct differential_result result;
+    differential_run(specimen->module, backend, reference, &options, &result);
+    struct failure_signature signature;
+    failure_signature_of(&result, &signature);
+    bool fails = result.tameness > 0 && failure_signature_fails(&signature);
+    int tameness = result.tameness;
+    failure_signature_finish(&signature);
+    differential_result_finish(&result);
+    if (!fails) {
+        return false;
+    }
+    fprintf(stderr, "referee: arguments are drawn from a tamer range, as in a run: --tameness %d\n",
+            tameness);
+    struct specimen tamer;
+    struct error err = {0};
+    failing->tameness = tameness;
+    if (!failing_load(failing, path, &tamer, &err)) {
+        print_error(&err);
+        return false;
+    }
+    specimen_finish(specimen);
+    *specimen = tamer;
+    return true;
 }
 
 struct backend *failing_open(const struct failing *failing, const char *uri, double timeout,

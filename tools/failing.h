@@ -18,6 +18,7 @@ struct failing {
     size_t worker_memory;
     bool poison, backend_only;
     struct input_options drawing;             /* how, but for seed and tameness */
+    bool drawn;                               /* by failing_load: nothing gave arguments */
     struct differential_options differential; /* made by failing_set */
 };
 
@@ -68,8 +69,13 @@ struct failing {
 bool failing_set(struct failing *failing);
 /* The one module of the file with its arguments: --inputs, "//@ arg" lines, a snapshot's (one a
  * parameter, or one a device and parameter, as in `run`), or from the seed, for each device. */
-bool failing_load(const struct failing *failing, const char *path, struct specimen *specimen,
+bool failing_load(struct failing *failing, const char *path, struct specimen *specimen,
                   struct error *err);
+/* Where the specimen does not fail on what was drawn: true if a run draws from a tamer range, since
+ * outputs prove nothing, and fails there. The specimen has these arguments then, and a line on
+ * stderr says so. */
+bool failing_draw_tamer(struct failing *failing, const char *path, struct backend *backend,
+                        struct backend *reference, struct specimen *specimen);
 /* The backend with the flags; timeout in seconds. NULL with *err. */
 struct backend *failing_open(const struct failing *failing, const char *uri, double timeout,
                              struct error *err);

@@ -7,7 +7,7 @@
 #include "tools/failing.h"
 
 struct versions_options {
-    const struct failing *failing;
+    struct failing *failing;
     const struct string_list *schemes; /* "jaxlib:", "cpu:"; none: all that have releases */
     const char *between;               /* "FIRST..LAST", either may be left out; NULL: all */
     bool all;                          /* judge every release, not as few as will do */

@@ -41,6 +41,28 @@ check 'as JSON' 1 '"instruction": "d"' "${bisect[@]}" --json - -q \
 check 'a tuple' 1 'first wrong: r \(tuple\)' "${bisect[@]}" --backend 'mutant:tuple?instruction=r'
 check 'nothing' 0 'nothing to find' "${bisect[@]}" --backend 'mutant:operands?instruction=none'
 
+# Without a finite output nothing shows: a run draws tamer arguments, and so do these.
+cat >"$folder/infinite.hlo" <<'END'
+HloModule infinite
+ENTRY main {
+  a = f32[4] parameter(0)
+  large = f32[] constant(1e21)
+  l = f32[4] broadcast(large), dimensions={}
+  s = f32[4] multiply(a, l)
+  t = f32[4] multiply(s, s)
+  u = f32[4] add(t, t)
+  ROOT d = f32[4] subtract(t, u)
+}
+END
+infinite=("$folder/infinite.hlo" --backend 'mutant:operands?instruction=d' --seed 1)
+check 'tamer in a run' 1 'bisect .*--tameness 1' "$referee" run "${infinite[@]}"
+check 'tamer in bisect' 1 'first wrong: d \(subtract\)' "$referee" bisect "${infinite[@]}" \
+    -o "$folder/part.hlo"
+check 'tamer is told' 1 'tamer range.*--tameness 1' "$referee" bisect "${infinite[@]}" \
+    -o "$folder/part.hlo"
+check 'tamer in shrink' 0 '→ 3 instructions, 3 elements' "$referee" shrink "${infinite[@]}" \
+    -o "$folder/reduced.hlo"
+
 # The process of the backend really dies, and really does not end.
 crashes="pjrt:$plugin?behave=crash_on_tanh"
 check 'a crash' 1 'first wrong: f \(fusion\) → wrong \(tanh\)' "${bisect[@]}" --backend "$crashes"
