@@ -43,7 +43,10 @@ struct backend_flag {
 };
 
 struct backend_options {
-    double timeout;      /* seconds for compile + run of one module, or to load; 0 = 60 */
+    double timeout; /* seconds for compile + run of one module, or to load; 0 = 60 */
+    /* Most iterations of a while on the golden, and on mutants of it: more are a TIMEOUT. 0 = as
+     * many as there are. */
+    int64_t loop_iterations;
     size_t memory_limit; /* bytes of address space growth of the worker; 0 = no limit */
     int flag_count;
     const struct backend_flag *flags;
@@ -62,6 +65,7 @@ struct run_result {
      * partitions + partition. */
     struct literal **outputs;
     double compile_seconds, run_seconds;
+    int64_t longest_loop; /* iterations of any while, as the golden sees it on one device */
 };
 void run_result_finish(struct run_result *result);
 

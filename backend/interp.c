@@ -112,6 +112,9 @@ static void interp_run(struct backend *backend, const struct backend_job *job,
                                      .cache = state->cache,
                                      .context = &deadline,
                                      .cancelled = deadline_passed,
+                                     .max_loop_iterations = backend->options.loop_iterations,
+                                     .longest_loop =
+                                         job->device_count == 1 ? &result->longest_loop : NULL,
                                      .replica_count = job->replica_count,
                                      .partition_count = job->partition_count};
     for (int i = 0; i < job->iterations; i++) {

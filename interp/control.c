@@ -188,13 +188,24 @@ static int eval_condition(struct evaluation *evaluation, const struct computatio
     return goes_on;
 }
 
-/* May iteration i of a loop begin? */
-static bool may_iterate(const struct interp_options *options, int64_t i, struct error *err)
+bool loop_goes_on(const struct interp_options *options, int64_t i, struct error *err)
 {
+    if (options->longest_loop != NULL && i >= *options->longest_loop) {
+        *options->longest_loop = i + 1;
+    }
     if (options->max_loop_iterations > 0 && i >= options->max_loop_iterations) {
         return error_set(err, ERROR_DEADLINE_EXCEEDED,
                          "the loop does not end within %lld iterations",
                          (long long)options->max_loop_iterations);
+    }
+    return true;
+}
+
+/* May iteration i of a loop begin? */
+static bool may_iterate(const struct interp_options *options, int64_t i, struct error *err)
+{
+    if (!loop_goes_on(options, i, err)) {
+        return false;
     }
     if (options->cancelled != NULL && options->cancelled(options->context)) {
         return error_set(err, ERROR_DEADLINE_EXCEEDED, "the evaluation was cancelled");

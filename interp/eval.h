@@ -89,4 +89,7 @@ eval_function *eval_function_of(enum opcode opcode);
                                 struct error *err);
 #include "hlo/opcodes.def"
 
+/* May a loop go on to iteration i? Not beyond options->max_loop_iterations. */
+bool loop_goes_on(const struct interp_options *options, int64_t i, struct error *err);
+
 #endif

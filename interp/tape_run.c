@@ -281,13 +281,8 @@ enum { CANCEL_INTERVAL = 64 };
 
 static bool may_iterate(const struct tape_run *run, int64_t i)
 {
-    const struct interp_options *options = &run->evaluation->options;
-    if (options->max_loop_iterations > 0 && i >= options->max_loop_iterations) {
-        return error_set(run->err, ERROR_DEADLINE_EXCEEDED,
-                         "the loop does not end within %lld iterations",
-                         (long long)options->max_loop_iterations);
-    }
-    return i % CANCEL_INTERVAL != CANCEL_INTERVAL - 1 || !tape_cancelled(run);
+    return loop_goes_on(&run->evaluation->options, i, run->err) &&
+           (i % CANCEL_INTERVAL != CANCEL_INTERVAL - 1 || !tape_cancelled(run));
 }
 
 static bool run_iteration(const struct tape_run *run, const struct tape_region *region, int64_t i)

@@ -50,7 +50,8 @@ static bool open_backends(struct shrink_command *command, double timeout, struct
 {
     struct shrink_backend_test *test = &command->test;
     size_t count = (size_t)command->jobs;
-    struct backend_options options = {.timeout = timeout};
+    struct backend_options options = {.timeout = timeout,
+                                      .loop_iterations = command->failing.loop_iterations};
     const char *uri = command->reference != NULL ? command->reference : "interp:?cache=1024";
     close_backends(command);
     test->backends = memory_zalloc(count * sizeof(struct backend *));
@@ -64,14 +65,17 @@ static bool open_backends(struct shrink_command *command, double timeout, struct
     return ok;
 }
 
-/* A candidate has what the original took and room; it may loop for ever where the original did not.
- * What hangs has the time after which the original was given up. */
-static double candidate_timeout(const struct shrink_command *command, double seconds)
+/* A candidate has what the original took and room; it may loop for ever where the original did not,
+ * or for much longer. What hangs has the time after which the original was given up. */
+static void limit_candidates(struct shrink_command *command, double seconds)
 {
     const double least = 2, room = 4;
     double limit = room * seconds > least ? room * seconds : least;
     bool hangs = command->test.signature.outcome == OUTCOME_TIMEOUT;
-    return hangs || limit > command->failing.timeout ? command->failing.timeout : limit;
+    command->candidate_timeout =
+        hangs || limit > command->failing.timeout ? command->failing.timeout : limit;
+    command->failing.loop_iterations =
+        hangs || command->longest_loop == 0 ? 0 : 2 * command->longest_loop + 64;
 }
 
 /* How the original fails on the backend: the first failure of the runs. False when none fails, or
@@ -89,6 +93,9 @@ static bool find_signature(struct shrink_command *command)
         struct failure_signature signature;
         differential_run(command->specimen.module, test->backends[0], test->references[0], &options,
                          &result);
+        if (result.reference.longest_loop > command->longest_loop) {
+            command->longest_loop = result.reference.longest_loop;
+        }
         failure_signature_of(&result, &signature);
         bool fails = failure_signature_fails(&signature);
         if (fails && test->signature.kind == NULL) {
@@ -117,7 +124,7 @@ static bool find_signature(struct shrink_command *command)
     text_finish(&text);
     test->runs = runs;
     test->failures = (int)command->failures;
-    command->candidate_timeout = candidate_timeout(command, (clock_seconds() - start) / runs);
+    limit_candidates(command, (clock_seconds() - start) / runs);
     return failed > 0;
 }
 

@@ -136,6 +136,7 @@ struct backend *failing_open(const struct failing *failing, const char *uri, dou
 {
     struct backend_flag *flags = flags_make(&failing->flags);
     struct backend_options options = {.timeout = timeout,
+                                      .loop_iterations = failing->loop_iterations,
                                       .flags = flags,
                                       .flag_count = (int)failing->flags.count,
                                       .poison = failing->poison,

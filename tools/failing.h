@@ -18,6 +18,7 @@ struct failing {
     size_t worker_memory;
     bool poison, backend_only;
     struct input_options drawing;             /* how, but for seed and tameness */
+    int64_t loop_iterations;                  /* most, as in backend_options */
     bool drawn;                               /* by failing_load: nothing gave arguments */
     struct differential_options differential; /* made by failing_set */
 };

@@ -23,6 +23,7 @@ struct shrink_command {
     char *output_path; /* where it was written; free() it */
     struct progress progress;
     double start, candidate_timeout;
+    int64_t longest_loop; /* iterations, of the original on the golden */
 };
 
 /* Shrinks the module of the file, which is what fails (failing_set was called), and says so.

@@ -1,5 +1,6 @@
 /* Reads one module: the entry point of the reader. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "hlo/base/arena.h"
 #include "hlo/base/text.h"
@@ -122,12 +123,60 @@ struct module *text_read_module(const char *text, size_t size, const char *name,
     return module;
 }
 
-struct module *text_copy_module(const struct module *module, struct error *err)
+/* Arrays with more elements are not printed for a copy. */
+enum { PRINTED_ELEMENTS = 16 };
+
+static bool is_left_out(const struct instruction *instruction)
 {
+    return instruction->opcode == OP_CONSTANT && instruction->literal != NULL &&
+           shape_is_array(instruction->shape) &&
+           literal_elements(instruction->literal) > PRINTED_ELEMENTS;
+}
+
+/* The constants that were left out share the data of the original's. False where the copy has
+ * another order, so that it is not known which is which. */
+static bool share_constants(const struct module *module, struct module *copy)
+{
+    bool same = copy->count == module->count;
+    for (int c = 0; same && c < module->count; c++) {
+        const struct computation *from = module->computations[c], *to = copy->computations[c];
+        same = from->count == to->count && strcmp(from->name, to->name) == 0;
+        for (int i = 0; same && i < from->count; i++) {
+            const struct instruction *constant = from->instructions[i];
+            struct instruction *own = to->instructions[i];
+            same = constant->opcode == own->opcode && strcmp(constant->name, own->name) == 0 &&
+                   own->elided == is_left_out(constant);
+            if (same && own->elided) {
+                const struct shape *shape = own->literal->shape;
+                literal_release(own->literal);
+                own->literal = literal_view(constant->literal, shape);
+                own->elided = false;
+            }
+        }
+    }
+    copy->elided_count = 0; /* it has the values that stand in for them */
+    return same;
+}
+
+static struct module *print_and_read(const struct module *module, int64_t literal_limit,
+                                     struct error *err)
+{
+    struct print_options options = print_canonical;
+    options.literal_limit = literal_limit;
     struct text text;
     text_init(&text);
-    text_print_module(module, &print_canonical, &text);
+    text_print_module(module, &options, &text);
     struct module *copy = text_read_module(text.data, text.size, module->name, 1, err);
     text_finish(&text);
+    return copy;
+}
+
+struct module *text_copy_module(const struct module *module, struct error *err)
+{
+    struct module *copy = print_and_read(module, PRINTED_ELEMENTS, err);
+    if (copy != NULL && !share_constants(module, copy)) {
+        module_destroy(copy);
+        copy = print_and_read(module, 0, err);
+    }
     return copy;
 }

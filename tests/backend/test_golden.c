@@ -104,6 +104,49 @@ START_TEST(memory_is_limited)
 }
 END_TEST
 
+/* Counts from the argument to ten: on the golden, and on a mutant of it with its loop. */
+START_TEST(loops_are_limited)
+{
+    static const char counting[] =
+        "HloModule m\nc { p = s32[] parameter(0) n = s32[] constant(10)\n"
+        "ROOT l = pred[] compare(p, n), direction=LT }\n"
+        "b { p = s32[] parameter(0) o = s32[] constant(1) ROOT s = s32[] add(p, o) }\n"
+        "ENTRY e { x = s32[] parameter(0)\n"
+        "ROOT w = s32[] while(x), condition=c, body=b }";
+    static const struct {
+        const char *uri;
+        int64_t most;
+        const char *start;
+        enum outcome outcome;
+        int64_t longest;
+    } rows[] = {
+        {"interp:", 0, "0", OUTCOME_PASS, 10},
+        {"interp:", 10, "0", OUTCOME_PASS, 10},
+        {"interp:", 9, "0", OUTCOME_TIMEOUT, 10},
+        {"interp:", 5, "6", OUTCOME_PASS, 4},
+        {"interp:", 5, "-1000000000", OUTCOME_TIMEOUT, 6},
+        {"mutant:add_subtract?instruction=s", 50, "0", OUTCOME_TIMEOUT, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct error err = {0};
+        struct backend_options options = {.timeout = 60, .loop_iterations = rows[i].most};
+        struct backend *backend = backend_open(rows[i].uri, &options, &err);
+        ck_assert_msg(backend != NULL, "%s", err.message);
+        struct module *module = text_read_module(counting, strlen(counting), "test", 1, &err);
+        struct literal *start = read_literal(module->entry->parameters[0]->shape, rows[i].start);
+        struct run_result result;
+        backend_run(backend, module, &start, 1, 1, 1, &result);
+        ck_assert_msg(result.outcome == rows[i].outcome, "row %zu: %s %s", i,
+                      outcome_text(result.outcome), result.message);
+        ck_assert(rows[i].longest == 0 || result.longest_loop == rows[i].longest);
+        run_result_finish(&result);
+        literal_release(start);
+        module_destroy(module);
+        backend_close(backend);
+    }
+}
+END_TEST
+
 START_TEST(devices_have_arguments_of_their_own)
 {
     expect("interp:", 60,
@@ -125,6 +168,7 @@ int main(int argc, char **argv)
     tcase_add_test(test_case, a_deadline_is_kept);
     tcase_add_test(test_case, what_it_cannot_do_is_unsupported);
     tcase_add_test(test_case, memory_is_limited);
+    tcase_add_test(test_case, loops_are_limited);
     tcase_add_test(test_case, devices_have_arguments_of_their_own);
     suite_add_tcase(suite, test_case);
     SRunner *runner = srunner_create(suite);

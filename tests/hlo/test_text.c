@@ -485,6 +485,40 @@ START_TEST(elided_constants)
 }
 END_TEST
 
+START_TEST(copies)
+{
+    /* Long arrays of constants are shared, others and those in tuples are not: all have the bits of
+     * the original, and the copy outlives it. */
+    static const char form[] =
+        "HloModule m\nENTRY e {\n  a = f32[20] constant({%s})\n  b = f32[3] constant({1, 2, 3})\n"
+        "%s  c = f32[1000] constant({...})\n  ROOT r = (f32[20], f32[3]) tuple(a, b)\n}\n";
+    static const char tuple[] =
+        "  t = (s32[20], f32[]) constant(({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, "
+        "17, 18, 19, 20}, 4))\n";
+    static const char values[] =
+        "nan(0x1), -nan, -0, 0.1, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20";
+    for (int with_tuple = 0; with_tuple < 2; with_tuple++) {
+        char text[1024];
+        struct error err = {0};
+        snprintf(text, sizeof text, form, values, with_tuple ? tuple : "");
+        struct module *module = must_read(text), *again = must_read(text);
+        struct module *copy = text_copy_module(module, &err);
+        ck_assert_ptr_nonnull(copy);
+        ck_assert_int_eq(copy->elided_count, 0);
+        module_destroy(module);
+        for (int i = 0; i < again->entry->count; i++) {
+            const struct instruction *old = again->entry->instructions[i];
+            const struct instruction *new = copy->entry->instructions[i];
+            ck_assert_str_eq(old->name, new->name);
+            ck_assert(old->literal == NULL || literal_equal(old->literal, new->literal));
+            ck_assert(!new->elided);
+        }
+        module_destroy(copy);
+        module_destroy(again);
+    }
+}
+END_TEST
+
 START_TEST(huge_constants)
 {
     /* Sizes from the text never crash: what cannot be is refused. */
@@ -525,6 +559,7 @@ int main(void)
     tcase_add_test(all, generated_names);
     tcase_add_test(all, nesting);
     tcase_add_test(all, elided_constants);
+    tcase_add_test(all, copies);
     tcase_add_test(all, huge_constants);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);
