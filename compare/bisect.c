@@ -78,6 +78,7 @@ bool bisect_fails(struct bisection *bisection, const struct specimen *part, char
     struct differential_options options = bisection->options->differential;
     options.arguments = part->arguments;
     options.argument_count = specimen_argument_total(part);
+    options.hasty = bisection->hasty;
     const struct bisect_options *asked = bisection->options;
     int runs = asked->runs > 1 ? asked->runs : 1;
     bool same = false;
@@ -359,7 +360,7 @@ void bisect_search(struct bisection *bisection, const struct specimen *specimen,
     struct golden_values values;
     struct specimen part = {0};
     bool isolated;
-    golden_values_find(specimen, &values);
+    golden_values_find_operands(specimen, bad, &values);
     bool has_part = find_part(bisection, specimen, bad, &values, &part, &isolated);
     struct bisect_level *level = bisect_add_level(bisection, bad);
     level->iteration = iteration;
@@ -405,7 +406,7 @@ static void confirm(struct bisection *bisection)
         struct bisection single = {.options = &once, .result = result};
         once.runs = 1;
         result->confirming_runs++;
-        result->confirming_failures += bisect_fails(&single, &result->part, NULL);
+        result->confirming_failures += bisect_fails(&single, &result->part, &result->picture);
     }
 }
 
@@ -434,14 +435,16 @@ static void prepare(struct bisection *bisection, const struct specimen *specimen
     return;
 }
 
-bool bisect_run(const struct specimen *specimen, const struct bisect_options *options,
-                struct bisect_result *result, struct error *err)
+/* How the whole fails; false when it cannot be run, with *err. */
+static bool run_whole(struct bisection *bisection, const struct specimen *specimen,
+                      struct error *err)
 {
-    *result = (struct bisect_result){.picture = memory_strdup(""), .note = memory_strdup("")};
-    struct bisection bisection = {.options = options, .result = result, .device = -1};
+    const struct bisect_options *options = bisection->options;
+    struct bisect_result *result = bisection->result;
     struct differential_options whole = options->differential;
     whole.arguments = specimen->arguments;
     whole.argument_count = specimen_argument_total(specimen);
+    whole.hasty = bisection->hasty;
     bool ok = true, found = false;
     for (int i = 0; ok && !found && (i == 0 || i < options->runs); i++) {
         struct differential_result run;
@@ -449,23 +452,59 @@ bool bisect_run(const struct specimen *specimen, const struct bisect_options *op
         differential_run(specimen->module, options->backend, options->reference, &whole, &run);
         failure_signature_finish(&result->signature);
         failure_signature_of(&run, &result->signature);
-        remember(&bisection, &run);
+        remember(bisection, &run);
         ok = run.outcome != OUTCOME_UNSUPPORTED ||
              error_set(err, ERROR_UNIMPLEMENTED, "%s", run.message);
         found = ok && failure_signature_fails(&result->signature);
         differential_result_finish(&run);
     }
-    if (found) {
-        struct specimen prepared;
-        struct bisection whole_run = bisection;
-        prepare(&bisection, specimen, &prepared);
-        bool single = specimen_devices(&prepared) < whole_run.device_count;
-        bisect_search(&bisection, &prepared, -1, 0);
-        if (single && result->level_count > 0) { /* the whole says which devices */
-            set_devices(&result->levels[0], &whole_run);
+    return ok;
+}
+
+/* What was found; how many runs it took stays. */
+static void forget(struct bisect_result *result)
+{
+    for (int i = 0; i < result->level_count; i++) {
+        free(result->levels[i].computation);
+        free(result->levels[i].instruction);
+    }
+    free(result->levels);
+    result->levels = NULL;
+    result->level_count = 0;
+    specimen_finish(&result->part);
+    result->confirming_runs = result->confirming_failures = 0;
+}
+
+static void search(struct bisection *bisection, const struct specimen *specimen)
+{
+    struct bisect_result *result = bisection->result;
+    struct bisection whole = *bisection;
+    struct specimen prepared;
+    prepare(bisection, specimen, &prepared);
+    bool single = specimen_devices(&prepared) < whole.device_count;
+    bisect_search(bisection, &prepared, -1, 0);
+    if (single && result->level_count > 0) { /* the whole says which devices */
+        set_devices(&result->levels[0], &whole);
+    }
+    specimen_finish(&prepared);
+    confirm(bisection);
+}
+
+bool bisect_run(const struct specimen *specimen, const struct bisect_options *options,
+                struct bisect_result *result, struct error *err)
+{
+    *result = (struct bisect_result){.picture = memory_strdup(""), .note = memory_strdup("")};
+    bool ok = true, again = true;
+    for (bool hasty = options->runs <= 1; ok && again; hasty = false) {
+        struct bisection bisection = {
+            .options = options, .result = result, .hasty = hasty, .device = -1};
+        forget(result);
+        ok = run_whole(&bisection, specimen, err);
+        if (ok && failure_signature_fails(&result->signature)) {
+            search(&bisection, specimen);
         }
-        specimen_finish(&prepared);
-        confirm(&bisection);
+        again = hasty && result->level_count > 0 && result->confirming_failures == 0 &&
+                (options->stopped == NULL || !options->stopped(options->context));
     }
     if (!ok) {
         bisect_result_finish(result);
@@ -476,12 +515,7 @@ bool bisect_run(const struct specimen *specimen, const struct bisect_options *op
 void bisect_result_finish(struct bisect_result *result)
 {
     failure_signature_finish(&result->signature);
-    for (int i = 0; i < result->level_count; i++) {
-        free(result->levels[i].computation);
-        free(result->levels[i].instruction);
-    }
-    free(result->levels);
-    specimen_finish(&result->part);
+    forget(result);
     free(result->picture);
     free(result->note);
     *result = (struct bisect_result){0};

@@ -5,7 +5,9 @@
  * then tried alone on the reference's operand values (*isolated*). Where it calls computations, the
  * search goes on inside: fusions and calls with the reference's operands, branches that are taken,
  * bodies of loops at the first iteration that parts, beginnings of asynchronous chains, and what is
- * applied to elements. At the end the part that was found is run again. */
+ * applied to elements. At the end the part that was found is run again. Until then runs are hasty
+ * (differential_options); if the part passes at the end, all is done once more, and not in haste.
+ */
 #ifndef COMPARE_BISECT_H
 #define COMPARE_BISECT_H
 

@@ -9,6 +9,7 @@
 struct bisection {
     const struct bisect_options *options;
     struct bisect_result *result;
+    bool hasty; /* runs are (differential_options) */
     /* Of the last run that failed: the output that is furthest off, −1: none is; the first device
      * that parts, −1: there is one, or none gave results. */
     int leaf, device, devices_wrong, device_count;

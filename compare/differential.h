@@ -28,6 +28,9 @@ struct differential_options {
     const struct profile *profile;           /* NULL: by the backend's URI */
     int derived_samples;                     /* golden evaluations for spreads; 0 = 4 */
     int repeat; /* runs on the backend; differing ones are FLAKY; 0 = 1 */
+    /* What is far beyond the default tolerance is a MISMATCH at once: neither licences nor spreads
+     * are asked, which take many evaluations. For searches that ask again at their end. */
+    bool hasty;
 };
 
 /* What became of one device of several. */

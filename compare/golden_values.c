@@ -26,6 +26,8 @@ static void observe(const struct specimen *specimen, struct interp_options *opti
 struct keeper {
     struct golden_values *values;
     int device;
+    const bool *wanted; /* [entry instruction]; NULL: all are */
+    int64_t missing;    /* of those that are wanted, on all devices */
 };
 
 static bool keep_value(void *context, const struct instruction *instruction,
@@ -33,29 +35,64 @@ static bool keep_value(void *context, const struct instruction *instruction,
 {
     struct keeper *keeper = context;
     (void)iteration;
-    (void)err;
-    if (instruction->parent == instruction->parent->module->entry) {
-        struct literal **place = &keeper->values->lists[keeper->device][instruction->id];
-        literal_release(*place);
-        *place = literal_retain(value);
+    if (instruction->parent != instruction->parent->module->entry ||
+        (keeper->wanted != NULL && !keeper->wanted[instruction->id])) {
+        return true;
     }
-    return true;
+    struct literal **place = &keeper->values->lists[keeper->device][instruction->id];
+    keeper->missing -= *place == NULL;
+    literal_release(*place);
+    *place = literal_retain(value);
+    return keeper->wanted == NULL || keeper->missing > 0 ||
+           error_set(err, ERROR_ABORTED, "all values were seen");
 }
 
-void golden_values_find(const struct specimen *specimen, struct golden_values *values)
+static void find(const struct specimen *specimen, const bool *wanted, struct golden_values *values)
 {
     values->count = specimen->module->entry->count;
     values->sets = specimen_sets(specimen);
     values->lists = memory_zalloc((size_t)values->sets * sizeof *values->lists);
+    struct keeper keeper = {.values = values, .wanted = wanted};
     for (int s = 0; s < values->sets; s++) {
         values->lists[s] = memory_zalloc(((size_t)values->count + 1) * sizeof *values->lists[s]);
+        for (int i = 0; wanted != NULL && i < values->count; i++) {
+            keeper.missing += wanted[i];
+        }
     }
-    struct keeper keeper = {.values = values};
     struct interp_options options = {.on_instruction = keep_value,
                                      .context = &keeper,
                                      .device = &keeper.device,
                                      .max_loop_iterations = LOOP_MOST};
-    observe(specimen, &options);
+    if (wanted == NULL || keeper.missing > 0) {
+        observe(specimen, &options);
+    }
+}
+
+void golden_values_find(const struct specimen *specimen, struct golden_values *values)
+{
+    find(specimen, NULL, values);
+}
+
+static void want_operands(const struct instruction *instruction, bool *wanted)
+{
+    for (int k = 0; k < instruction->operand_count; k++) {
+        const struct instruction *operand = instruction->operands[k];
+        if (specimen_is_chain(operand)) {
+            want_operands(operand, wanted);
+        } else {
+            wanted[operand->id] = true;
+        }
+    }
+}
+
+void golden_values_find_operands(const struct specimen *specimen,
+                                 const struct instruction *instruction,
+                                 struct golden_values *values)
+{
+    bool *wanted = memory_zalloc(((size_t)specimen->module->entry->count + 1) * sizeof *wanted);
+    want_operands(instruction, wanted);
+    find(specimen, wanted, values);
+    free(wanted);
 }
 
 void golden_values_finish(struct golden_values *values)

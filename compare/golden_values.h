@@ -13,6 +13,11 @@ struct golden_values {
 /* Evaluates the specimen, on each of its devices; stops where it cannot go on. A specimen for
  * several devices has arguments for each. */
 void golden_values_find(const struct specimen *specimen, struct golden_values *values);
+/* The same, kept only of the operands of an instruction of its entry (of those of their beginnings,
+ * where they are asynchronous chains): what specimen_alone takes. Stops when these are known. */
+void golden_values_find_operands(const struct specimen *specimen,
+                                 const struct instruction *instruction,
+                                 struct golden_values *values);
 void golden_values_finish(struct golden_values *values);
 /* As shrink_value (context: struct golden_values). */
 shrink_value golden_value_of;

@@ -89,6 +89,7 @@ static bool find_signature(struct shrink_command *command)
         struct differential_options options = test->differential;
         options.arguments = command->specimen.arguments;
         options.argument_count = specimen_argument_total(&command->specimen);
+        options.hasty = command->hasty;
         struct differential_result result;
         struct failure_signature signature;
         differential_run(command->specimen.module, test->backends[0], test->references[0], &options,
@@ -115,7 +116,7 @@ static bool find_signature(struct shrink_command *command)
         if (runs > 1) {
             text_printf(&text, " in %d of %d runs", failed, runs);
         }
-        if (!command->quiet) {
+        if (!command->quiet && !command->hasty) {
             printf("fails: %s\n", text.data);
         }
     }
@@ -225,13 +226,16 @@ static bool adopt_signature(struct shrink_command *command, const struct specime
     return same;
 }
 
-/* Begins with the part that bisection leaves, which takes few runs. */
-static void begin_with_part(struct shrink_command *command)
+/* Is it worth it to bisect first, which takes few runs? */
+static bool is_bisected(const struct shrink_command *command)
 {
-    const int64_t least = 10; /* instructions for which it is worth it */
-    if (command->script != NULL || specimen_size(&command->specimen).instructions < least) {
-        return;
-    }
+    const int64_t least = 10; /* instructions */
+    return command->script == NULL && specimen_size(&command->specimen).instructions >= least;
+}
+
+/* Begins with the part that bisection leaves. False when there is none that fails. */
+static bool begin_with_part(struct shrink_command *command)
+{
     struct bisect_options options = {.backend = command->test.backends[0],
                                      .reference = command->test.references[0],
                                      .differential = command->test.differential,
@@ -241,18 +245,25 @@ static void begin_with_part(struct shrink_command *command)
     struct bisect_result result;
     struct error ignored = {0};
     if (!bisect_run(&command->specimen, &options, &result, &ignored)) {
-        return;
+        return false;
     }
     struct specimen *part = &result.part;
-    if (part->module != NULL &&
-        specimen_size_less(specimen_size(part), specimen_size(&command->specimen)) &&
-        adopt_signature(command, part)) {
+    char *whole = memory_strdup(command->note);
+    bool begins = part->module != NULL &&
+                  specimen_size_less(specimen_size(part), specimen_size(&command->specimen)) &&
+                  adopt_signature(command, part);
+    if (begins) {
+        if (!command->quiet && command->hasty) {
+            printf("fails: %s\n", whole);
+        }
         specimen_finish(&command->specimen);
         command->specimen = *part;
         *part = (struct specimen){0};
         save_best(command, &command->specimen, "bisected");
     }
+    free(whole);
     bisect_result_finish(&result);
+    return begins;
 }
 
 /* Of failures that come and go: how often what is left fails. */
@@ -265,6 +276,12 @@ static void print_odds(struct shrink_command *command)
         failed += shrink_test_backend(&once, 0, &command->specimen);
     }
     printf("what is left fails in %d of %lld runs\n", failed, (long long)command->runs);
+}
+
+static void say_nothing_to_shrink(const struct shrink_command *command)
+{
+    fprintf(stderr, "referee: it does not fail on %s in %lld run%s; nothing to shrink\n",
+            command->backend, (long long)command->runs, command->runs > 1 ? "s: try --runs" : "");
 }
 
 static int shrink_and_report(struct shrink_command *command)
@@ -281,7 +298,15 @@ static int shrink_and_report(struct shrink_command *command)
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
     command->start = clock_seconds();
-    begin_with_part(command);
+    bool begun = is_bisected(command) && begin_with_part(command);
+    if (command->hasty && !begun) { /* what differs is perhaps allowed */
+        command->hasty = false;
+        failure_signature_finish(&command->test.signature);
+        if (!find_signature(command)) {
+            say_nothing_to_shrink(command);
+            return EXIT_FINDINGS;
+        }
+    }
     if (options.seconds > 0) { /* what is left of it */
         double left = options.seconds - (clock_seconds() - command->start);
         options.seconds = left > 1e-3 ? left : 1e-3;
@@ -353,6 +378,7 @@ int shrink_command_run(struct shrink_command *command, const char *path)
     if (loaded && command->folder != NULL) {
         set_output_in_folder(command);
     }
+    command->hasty = loaded && command->runs <= 1 && is_bisected(command);
     if (!loaded) {
         print_error(&err);
         status = EXIT_USAGE;
@@ -373,9 +399,7 @@ int shrink_command_run(struct shrink_command *command, const char *path)
                !(failing_draw_tamer(&command->failing, path, command->test.backends[0],
                                     command->test.references[0], &command->specimen) &&
                  find_signature(command))) {
-        fprintf(stderr, "referee: it does not fail on %s in %lld run%s; nothing to shrink\n",
-                command->backend, (long long)command->runs,
-                command->runs > 1 ? "s: try --runs" : "");
+        say_nothing_to_shrink(command);
         status = EXIT_FINDINGS;
     } else if (!open_backends(command, command->candidate_timeout, &err)) {
         print_error(&err);

@@ -15,6 +15,7 @@ struct shrink_command {
     int64_t jobs, runs, failures;
     double seconds;
     bool resume, quiet;
+    bool hasty; /* how the original fails is not known with all that a verdict takes */
     /* Of the work; zero before. */
     struct specimen specimen;
     struct shrink_backend_test test;

@@ -23,8 +23,7 @@ bool specimen_cut(const struct specimen *specimen, const struct instruction *ins
     return finish_part(part, err);
 }
 
-/* What an instruction needs that ends an asynchronous chain is its beginning, not a value. */
-static bool is_chain(const struct instruction *operand)
+bool specimen_is_chain(const struct instruction *operand)
 {
     switch (operand->opcode) {
     case OP_ASYNC_START:
@@ -49,7 +48,7 @@ static void give_operands(struct specimen *part, struct instruction *instruction
     instruction->control_count = 0;
     for (int k = 0; k < instruction->operand_count; k++) {
         struct instruction *operand = instruction->operands[k];
-        if (is_chain(operand)) {
+        if (specimen_is_chain(operand)) {
             give_operands(part, operand, values);
             continue;
         }

@@ -55,6 +55,8 @@ bool specimen_cut(const struct specimen *specimen, const struct instruction *ins
  * asynchronous chain takes the chain along. */
 bool specimen_alone(const struct specimen *specimen, const struct instruction *instruction,
                     struct literal *const *const *values, struct specimen *part, struct error *err);
+/* Does it begin or go on an asynchronous chain? What needs it takes it along. */
+bool specimen_is_chain(const struct instruction *operand);
 /* A computation that an instruction calls, as the entry, with these arguments (retained), as many
  * sets of them as the specimen has. */
 bool specimen_body(const struct specimen *specimen, const struct computation *computation,

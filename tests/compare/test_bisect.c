@@ -4,15 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "backend/backend_impl.h"
 #include "compare/bisect.h"
 #include "compare/inputs.h"
+#include "compare/licence.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
 #include "hlo/base/text.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
 #include "hlo/text/text_format.h"
+#include "interp/interp.h"
 
 static const char program[] =
     "HloModule program\n"
@@ -109,6 +111,61 @@ START_TEST(test_named)
     ck_assert_int_le(module_instruction_count(result.part.module), 6);
     text_finish(&path);
     bisect_result_finish(&result);
+}
+END_TEST
+
+/* A backend that flushes as a licence lets it: far from the golden, and right. */
+static void flushing_run(struct backend *backend, const struct backend_job *job,
+                         struct run_result *result, struct text *message)
+{
+    struct error err = {0};
+    struct interp_options interp = {0};
+    (void)backend;
+    (void)message;
+    result->outputs[0] =
+        licences[0].evaluate(job->module, job->arguments, job->argument_count, &interp, &err);
+    if (result->outputs[0] == NULL) { /* there is nothing to flush */
+        result->outputs[0] =
+            interp_evaluate(job->module, job->arguments, job->argument_count, &interp, &err);
+    }
+    ck_assert_msg(result->outputs[0] != NULL, "%s", err.message);
+    result->outcome = OUTCOME_PASS;
+}
+
+START_TEST(test_what_is_allowed_is_not_found)
+{
+    static const char text[] =
+        "HloModule m\nENTRY e { a = f32[2] parameter(0) h = f32[] constant(1e-39)\n"
+        "  hs = f32[2] broadcast(h), dimensions={} k = f32[] constant(0.001)\n"
+        "  ks = f32[2] broadcast(k), dimensions={} m = f32[2] multiply(a, hs)\n"
+        "  d = f32[2] divide(ks, m) ROOT n = f32[2] negate(d) }";
+    static const struct backend_impl impl = {.run = flushing_run};
+    char uri[] = "cpu:";
+    struct backend backend = {.impl = &impl, .scheme = "cpu", .uri = uri};
+    struct error err = {0};
+    struct specimen specimen = {.module = text_read_module(text, strlen(text), "test", 1, &err)};
+    ck_assert_msg(specimen.module != NULL, "%s", err.message);
+    specimen.argument_count = 1;
+    specimen.arguments = memory_zalloc(2 * sizeof *specimen.arguments);
+    specimen.arguments[0] = literal_zero(specimen.module->entry->parameters[0]->shape, &err);
+    literal_set_double(specimen.arguments[0], 0, 1);
+    literal_set_double(specimen.arguments[0], 1, 3);
+    struct backend *reference = backend_open("interp:", NULL, &err);
+    struct bisect_options options = {.backend = &backend, .reference = reference};
+    struct bisect_result result;
+    ck_assert_msg(bisect_run(&specimen, &options, &result, &err), "%s", err.message);
+    ck_assert_int_eq(result.level_count, 0);
+    ck_assert_ptr_null(result.part.module);
+    ck_assert(!failure_signature_fails(&result.signature));
+    ck_assert_int_gt(result.runs, 2); /* it was looked for */
+    bisect_result_finish(&result);
+    options.differential.profile = profile_find("strict");
+    ck_assert_msg(bisect_run(&specimen, &options, &result, &err), "%s", err.message);
+    ck_assert_int_ge(result.level_count, 1);
+    ck_assert_int_eq(result.confirming_failures, 1);
+    bisect_result_finish(&result);
+    backend_close(reference);
+    specimen_finish(&specimen);
 }
 END_TEST
 
@@ -216,6 +273,7 @@ int main(void)
     TCase *tests = tcase_create("all");
     tcase_add_loop_test(tests, test_named, 0, sizeof cases / sizeof *cases);
     tcase_add_loop_test(tests, test_refused, 0, sizeof refused / sizeof *refused);
+    tcase_add_test(tests, test_what_is_allowed_is_not_found);
     tcase_add_test(tests, test_nothing_to_find);
     tcase_add_test(tests, test_flaky);
     tcase_add_test(tests, test_flaky_named);
