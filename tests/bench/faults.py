@@ -26,6 +26,7 @@ GOLDEN_MOST = 10  # seconds of processor time that the golden may take for a mod
 GOALS = {"named": 0.95, "instructions": 5, "elements": 16, "most": 25, "seconds": 60}
 # What is wrong in a computation that combines or compares is the fault of what applies it.
 APPLIED = {"reducer", "sort_order"}
+DRAW_MOST = 60  # seconds until a verdict on a fault that is drawn
 ATTEMPTS = 6  # places that are tried in a module until a fault shows
 MODULES_TRIED = 40  # modules, until there is a fault
 ROUNDS = 4  # through them
@@ -97,10 +98,12 @@ class Measurement:
                      "instruction": instruction, "seed": rng.randrange(1000), "of": of}
             self.planted[name] += 1
             status, said, _, _ = self.run("run", "-q", module, "--backend", self.backend(fault),
-                                          limit=20 * GOLDEN_MOST)
+                                          limit=DRAW_MOST)
             if status == 1 and said.startswith("MISMATCH"):
                 return fault
             self.planted[name] -= 1
+            if status is None:
+                return None
             if rng.random() < 0.5:
                 by_class.pop(name, None)
             if not by_class:
