@@ -26,7 +26,7 @@ GOLDEN_MOST = 10  # seconds of processor time that the golden may take for a mod
 GOALS = {"named": 0.95, "instructions": 5, "elements": 16, "most": 25, "seconds": 60}
 # What is wrong in a computation that combines or compares is the fault of what applies it.
 APPLIED = {"reducer", "sort_order"}
-DRAW_MOST = 60  # seconds until a verdict on a fault that is drawn
+DRAW_MOST = 30  # seconds until a verdict on a fault that is drawn; else bisect says whether it shows
 ATTEMPTS = 6  # places that are tried in a module until a fault shows
 MODULES_TRIED = 40  # modules, until there is a fault
 ROUNDS = 4  # through them
@@ -99,11 +99,10 @@ class Measurement:
             self.planted[name] += 1
             status, said, _, _ = self.run("run", "-q", module, "--backend", self.backend(fault),
                                           limit=DRAW_MOST)
-            if status == 1 and said.startswith("MISMATCH"):
+            if status is None or (status == 1 and said.startswith("MISMATCH")):
+                fault["late"] = status is None
                 return fault
             self.planted[name] -= 1
-            if status is None:
-                return None
             if rng.random() < 0.5:
                 by_class.pop(name, None)
             if not by_class:
@@ -117,6 +116,7 @@ class Measurement:
                                         "--json", report, "-o",
                                         self.folder / f"{number}.part.hlo",
                                         limit=self.options.limit * 4)
+        fault["shows"] = status != 0
         fault["bisect_cpu"] = cpu
         fault["bisect_seconds"] = time.monotonic() - began
         fault["levels"] = json.loads(report.read_text())["levels"] if status == 1 else []
@@ -171,6 +171,9 @@ class Measurement:
             if fault:
                 fault["size"] = instruction_count(module)
                 self.bisect(fault, number)
+                if fault["late"] and not fault["shows"]:
+                    self.planted[fault["class"]] -= 1
+                    continue
                 self.shrink(fault, number)
                 if self.options.verbose:
                     print(f"{number}: {'named' if fault['named'] else 'not named'} in "
