@@ -9,7 +9,7 @@
 #include "hlo/base/arena.h"
 #include "hlo/base/text.h"
 
-/* Instructions that are visited once more for a call of their computation, in all. */
+/* Leaves that are visited once more for a call of their computation, in all. */
 enum { VISITS_MOST = 1 << 22 };
 
 struct constraint *demand_of(struct demands *demands, const struct instruction *instruction)
@@ -84,13 +84,20 @@ static void merge_parameter(struct demands *demands, const struct computation *c
     }
 }
 
+/* Leaves of all values of a computation. */
+static int64_t leaves_of(const struct computation *computation)
+{
+    int64_t leaves = 0;
+    for (int i = 0; i < computation->count; i++) {
+        leaves += shape_leaves(computation->instructions[i]->shape);
+    }
+    return leaves;
+}
+
 /* Of a computation, nothing demanded yet: [instruction][leaf], one block. */
 static struct constraint **make_demands(const struct computation *computation)
 {
-    size_t count = (size_t)computation->count, leaves = 0;
-    for (size_t i = 0; i < count; i++) {
-        leaves += (size_t)shape_leaves(computation->instructions[i]->shape);
-    }
+    size_t count = (size_t)computation->count, leaves = (size_t)leaves_of(computation);
     struct constraint **values = memory_zalloc(count * sizeof *values + leaves * sizeof **values);
     struct constraint *next = (struct constraint *)(values + count);
     for (size_t i = 0; i < count; i++) {
@@ -122,11 +129,12 @@ static void visit_call(struct demands *demands, const struct instruction *instru
     const struct computation *callee = instruction->called[0];
     const struct constraint *own = demand_of(demands, instruction);
     int leaves = shape_leaves(instruction->shape);
+    int64_t visits = leaves_of(callee);
     bool within = shape_leaves(callee->root->shape) == leaves && is_demanding(own, leaves) &&
-                  demands->visits_left >= callee->count;
+                  demands->visits_left >= visits;
     struct constraint **common = demands->values[callee->id];
     if (within) {
-        demands->visits_left -= callee->count;
+        demands->visits_left -= visits;
         demands->values[callee->id] = make_demands(callee);
         memcpy(demand_of(demands, callee->root), own, (size_t)leaves * sizeof *own);
         visit_all(demands, callee);

@@ -9,7 +9,7 @@ struct demands {
     const struct module *module;
     bool *is_condition;          /* [computation]: of a while */
     struct constraint ***values; /* [computation][instruction][leaf] */
-    int64_t visits_left;         /* of computations for one of their calls */
+    int64_t visits_left;         /* leaves, of computations for one of their calls */
 };
 
 /* The leaves of an instruction's value. */
