@@ -224,11 +224,15 @@ static int64_t participants(const struct instruction *instruction)
     return largest > 0 ? largest : all > 1 ? all : 64;
 }
 
-/* Updates that may meet in one element of a scatter: all that there are, of many some. */
+/* Updates that may meet in one element of a scatter: all that there are; of many some, or twice the
+ * mean over all elements, since few are hit as often as others. */
 static int64_t scatter_terms(const struct instruction *instruction)
 {
     enum { SOME = 16 };
     const struct shape *updates = instruction->operands[instruction->operand_count - 1]->shape;
+    int64_t places = shape_elements(instruction->operands[0]->shape);
+    int64_t mean = places > 0 ? shape_elements(updates) / places : 0;
+    int64_t most = 2 * mean > SOME ? 2 * mean : SOME;
     struct ints window = attr_ints(instruction, ATTR_UPDATE_WINDOW_DIMS);
     int64_t count = 1;
     for (int i = 0; i < updates->rank; i++) {
@@ -238,7 +242,7 @@ static int64_t scatter_terms(const struct instruction *instruction)
         }
         count *= inside ? 1 : updates->dimensions[i];
     }
-    return count < SOME ? count : SOME;
+    return count < most ? count : most;
 }
 
 static int64_t summed(const struct instruction *instruction)

@@ -426,6 +426,36 @@ START_TEST(test_hasty)
 }
 END_TEST
 
+/* Hundreds of updates in one element, added one after the other, are off as far as such a sum is.
+ */
+START_TEST(test_sums_of_updates)
+{
+    struct error err = {0};
+    struct module *module =
+        read(REGION("add", "add", "f32") "  t = f32[100] parameter(0)\n"
+                                         "  i = s32[2008,1] parameter(1)\n"
+                                         "  u = f32[2008,32] parameter(2)\n"
+                                         "  ROOT s = f32[100] scatter(t, i, u), "
+                                         "update_window_dims={1}, inserted_window_dims={}, "
+                                         "scatter_dims_to_operand_dims={0}, index_vector_dim=1, "
+                                         "indices_are_sorted=true, to_apply=add\n}\n");
+    struct backend *exact = backend_open("interp:", NULL, &err);
+    struct backend *literal = backend_open("interp:?fidelity=literal", NULL, &err);
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        struct differential_options options = {.inputs = {.seed = seed},
+                                               .profile = profile_find("cpu")};
+        struct differential_result result;
+        differential_run(module, literal, exact, &options, &result);
+        ck_assert_msg(result.outcome == OUTCOME_PASS, "seed %d: %s", (int)seed, result.message);
+        ck_assert(!result.comparison.equal || result.comparison.leaves[0].largest_ulps > 16);
+        differential_result_finish(&result);
+    }
+    backend_close(exact);
+    backend_close(literal);
+    module_destroy(module);
+}
+END_TEST
+
 START_TEST(test_flaky)
 {
     static const char *const arguments[] = {"{1, 2}"};
@@ -442,6 +472,7 @@ int main(void)
     TCase *tests = tcase_create("verdicts");
     tcase_add_loop_test(tests, test_verdict, 0, sizeof verdicts / sizeof *verdicts);
     tcase_add_loop_test(tests, test_hasty, 0, sizeof verdicts / sizeof *verdicts);
+    tcase_add_test(tests, test_sums_of_updates);
     tcase_add_test(tests, test_flaky);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
