@@ -71,13 +71,16 @@ START_TEST(test_start_indices)
 }
 END_TEST
 
+#define LOOK_UP                                                                            \
+    "offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, " \
+    "slice_sizes={1,3}"
+
 START_TEST(test_gather_through_control_flow)
 {
     struct module *module =
         read("HloModule m\n"
              "look { t = f32[7,3] parameter(0)\n  i = s32[5,1] parameter(1)\n"
-             "  ROOT g = f32[5,3] gather(t, i), offset_dims={1}, collapsed_slice_dims={0}, "
-             "start_index_map={0}, index_vector_dim=1, slice_sizes={1,3} }\n"
+             "  ROOT g = f32[5,3] gather(t, i), " LOOK_UP " }\n"
              "ENTRY e {\n  t = f32[7,3] parameter(0)\n  i = s64[5] parameter(1)\n"
              "  c = s32[5] convert(i)\n  r = s32[5,1] reshape(c)\n"
              "  ROOT f = f32[5,3] call(t, r), to_apply=look\n}\n");
@@ -90,31 +93,28 @@ START_TEST(test_gather_through_control_flow)
 }
 END_TEST
 
+#define TAKE(name, rows)                                                               \
+    name " { t = f32[" rows ",3] parameter(0)\n  i = s32[5] parameter(1)\n"            \
+         "  z = s32[] constant(0)\n  zs = s32[5] broadcast(z), dimensions={}\n"        \
+         "  n = s32[] constant(" rows ")\n  ns = s32[5] broadcast(n), dimensions={}\n" \
+         "  c = pred[5] compare(i, zs), direction=LT\n  a = s32[5] add(i, ns)\n"       \
+         "  w = s32[5] call(c, a, i), to_apply=where\n  r = s32[5,1] reshape(w)\n"     \
+         "  ROOT g = f32[5,3] gather(t, r), " LOOK_UP " }\n"
+#define WHERE                                                       \
+    "where { p = pred[5] parameter(0)\n  a = s32[5] parameter(1)\n" \
+    "  b = s32[5] parameter(2)\n  ROOT s = s32[5] select(p, a, b) }\n"
+#define TWO_TABLES                                                        \
+    "ENTRY e {\n  t = f32[7,3] parameter(0)\n  i = s32[5] parameter(1)\n" \
+    "  u = f32[100,3] parameter(2)\n  k = s32[5] parameter(3)\n"          \
+    "  x = f32[5,3] call(t, i), to_apply=take7\n"                         \
+    "  y = f32[5,3] call(u, k), to_apply=take100\n"                       \
+    "  ROOT s = f32[5,3] add(x, y)\n}\n"
+
 /* As JAX looks up two tables: what wraps negative indices is one computation for both. */
 START_TEST(test_demands_of_each_call)
 {
     struct module *module =
-        read("HloModule m\n"
-             "where { p = pred[5] parameter(0)\n  a = s32[5] parameter(1)\n"
-             "  b = s32[5] parameter(2)\n  ROOT s = s32[5] select(p, a, b) }\n"
-             "take7 { t = f32[7,3] parameter(0)\n  i = s32[5] parameter(1)\n"
-             "  z = s32[] constant(0)\n  zs = s32[5] broadcast(z), dimensions={}\n"
-             "  n = s32[] constant(7)\n  ns = s32[5] broadcast(n), dimensions={}\n"
-             "  c = pred[5] compare(i, zs), direction=LT\n  a = s32[5] add(i, ns)\n"
-             "  w = s32[5] call(c, a, i), to_apply=where\n  r = s32[5,1] reshape(w)\n"
-             "  ROOT g = f32[5,3] gather(t, r), offset_dims={1}, collapsed_slice_dims={0}, "
-             "start_index_map={0}, index_vector_dim=1, slice_sizes={1,3} }\n"
-             "take100 { t = f32[100,3] parameter(0)\n  i = s32[5] parameter(1)\n"
-             "  z = s32[] constant(0)\n  zs = s32[5] broadcast(z), dimensions={}\n"
-             "  n = s32[] constant(100)\n  ns = s32[5] broadcast(n), dimensions={}\n"
-             "  c = pred[5] compare(i, zs), direction=LT\n  a = s32[5] add(i, ns)\n"
-             "  w = s32[5] call(c, a, i), to_apply=where\n  r = s32[5,1] reshape(w)\n"
-             "  ROOT g = f32[5,3] gather(t, r), offset_dims={1}, collapsed_slice_dims={0}, "
-             "start_index_map={0}, index_vector_dim=1, slice_sizes={1,3} }\n"
-             "ENTRY e {\n  t = f32[7,3] parameter(0)\n  i = s32[5] parameter(1)\n"
-             "  u = f32[100,3] parameter(2)\n  k = s32[5] parameter(3)\n"
-             "  x = f32[5,3] call(t, i), to_apply=take7\n"
-             "  y = f32[5,3] call(u, k), to_apply=take100\n  ROOT s = f32[5,3] add(x, y)\n}\n");
+        read("HloModule m\n" WHERE TAKE("take7", "7") TAKE("take100", "100") TWO_TABLES);
     bool large = false;
     for (uint64_t seed = 0; seed < 40; seed++) {
         struct literal **arguments = draw(module, seed);
