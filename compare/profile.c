@@ -245,6 +245,19 @@ static int64_t scatter_terms(const struct instruction *instruction)
     return count < most ? count : most;
 }
 
+/* Windows of a select-and-scatter that an element is in: any of them may select it. */
+static int64_t window_terms(const struct instruction *instruction)
+{
+    struct window window = attr_window(instruction);
+    int64_t terms = 1;
+    for (int i = 0; i < window.rank; i++) {
+        const struct window_dimension *dimension = &window.dimensions[i];
+        int64_t stride = dimension->stride > 0 ? dimension->stride : 1;
+        terms *= (dimension->size + stride - 1) / stride;
+    }
+    return terms;
+}
+
 static int64_t summed(const struct instruction *instruction)
 {
     switch (instruction->opcode) {
@@ -278,7 +291,7 @@ static int64_t summed(const struct instruction *instruction)
         const struct computation *combiner =
             instruction->called_count > 0 ? instruction->called[instruction->called_count - 1]
                                           : NULL;
-        return combiner != NULL && reducer_rounds(combiner) ? 16 : 0;
+        return combiner != NULL && reducer_rounds(combiner) ? window_terms(instruction) : 0;
     }
     case OP_ALL_REDUCE:
     case OP_ALL_REDUCE_START:
