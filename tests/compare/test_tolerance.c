@@ -157,11 +157,14 @@ END_TEST
     "  ROOT r = f32[2] scatter(x, i, u), update_window_dims={}, inserted_window_dims={0}, " \
     "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add\n}\n"
 
-/* A scatter sums as many updates as it has, of many some; the smallest complex number is no sum. */
+/* A scatter sums as many updates as it has, of many twice the mean, or some; the smallest complex
+ * number is no sum. */
 START_TEST(test_sums_of_few)
 {
     ck_assert_double_eq(bound_of(SCATTER("1", "1,1"), "cpu", "{1, 2}").rel, (2 + 1) * f32_unit);
-    ck_assert_double_eq(bound_of(SCATTER("900", "900,1"), "cpu", "{1, 2}").rel, (2 + 4) * f32_unit);
+    ck_assert_double_eq(bound_of(SCATTER("900", "900,1"), "cpu", "{1, 2}").rel,
+                        (2 + 30) * f32_unit);
+    ck_assert_double_eq(bound_of(SCATTER("17", "17,1"), "cpu", "{1, 2}").rel, (2 + 4) * f32_unit);
     struct bound bound =
         bound_of("HloModule m\nless {\n  p = c64[] parameter(0)\n  q = c64[] parameter(1)\n"
                  "  ROOT s = c64[] minimum(p, q)\n}\nENTRY e {\n  x = c64[2,9] parameter(0)\n"
