@@ -36,6 +36,7 @@ struct bisect_options {
     /* Asked between runs: stop now, with what is known? May be NULL. */
     bool (*stopped)(void *context);
     void *context;
+    bool known_to_fail;      /* the whole: then it is judged in haste however quick the golden is */
     int64_t iterations_most; /* of a loop that are tried; 0 = 1000 */
     int runs;                /* of each part, until one fails: for what fails now and then; 0 = 1 */
 };

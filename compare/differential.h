@@ -15,6 +15,9 @@
 #include "compare/profile.h"
 #include "compare/tolerance.h"
 
+/* Seconds of the golden from which on a search begins in haste. */
+#define HASTE_FROM 0.5
+
 struct differential_options {
     struct input_options inputs;
     /* Given inputs, or NULL: one per parameter (every device gets the same), or one per device and

@@ -274,6 +274,7 @@ static void find_part(const struct specimen *specimen, const struct triage_optio
     struct bisect_options bisect = {.backend = options->backend,
                                     .reference = options->reference,
                                     .differential = options->differential,
+                                    .known_to_fail = true,
                                     .on_progress = options->on_progress,
                                     .stopped = options->stopped,
                                     .context = options->context};

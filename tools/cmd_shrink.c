@@ -97,6 +97,7 @@ static bool find_signature(struct shrink_command *command)
         if (result.reference.longest_loop > command->longest_loop) {
             command->longest_loop = result.reference.longest_loop;
         }
+        command->golden_seconds = result.reference.run_seconds;
         failure_signature_of(&result, &signature);
         bool fails = failure_signature_fails(&signature);
         if (fails && test->signature.kind == NULL) {
@@ -127,6 +128,14 @@ static bool find_signature(struct shrink_command *command)
     test->failures = (int)command->failures;
     limit_candidates(command, (clock_seconds() - start) / runs);
     return failed > 0;
+}
+
+/* The same with all that a verdict takes. */
+static bool find_signature_again(struct shrink_command *command)
+{
+    command->hasty = false;
+    failure_signature_finish(&command->test.signature);
+    return find_signature(command);
 }
 
 static bool find_script_status(struct shrink_command *command)
@@ -239,6 +248,7 @@ static bool begin_with_part(struct shrink_command *command)
     struct bisect_options options = {.backend = command->test.backends[0],
                                      .reference = command->test.references[0],
                                      .differential = command->test.differential,
+                                     .known_to_fail = true,
                                      .runs = (int)command->runs,
                                      .stopped = is_over,
                                      .context = command};
@@ -299,13 +309,9 @@ static int shrink_and_report(struct shrink_command *command)
     signal(SIGTERM, on_signal);
     command->start = clock_seconds();
     bool begun = is_bisected(command) && begin_with_part(command);
-    if (command->hasty && !begun) { /* what differs is perhaps allowed */
-        command->hasty = false;
-        failure_signature_finish(&command->test.signature);
-        if (!find_signature(command)) {
-            say_nothing_to_shrink(command);
-            return EXIT_FINDINGS;
-        }
+    if (command->hasty && !begun && !find_signature_again(command)) { /* it is allowed */
+        say_nothing_to_shrink(command);
+        return EXIT_FINDINGS;
     }
     if (options.seconds > 0) { /* what is left of it */
         double left = options.seconds - (clock_seconds() - command->start);
@@ -368,7 +374,8 @@ static bool find_failure(struct shrink_command *command, const char *path)
 {
     struct error ignored = {0};
     if (find_signature(command)) {
-        return true;
+        bool sure = !command->hasty || command->test.signature.outcome != OUTCOME_MISMATCH;
+        return sure || command->golden_seconds >= HASTE_FROM || find_signature_again(command);
     }
     /* Backends without what they remember: loops are counted as they are evaluated. */
     return failing_draw_tamer(&command->failing, path, command->test.backends[0],

@@ -155,6 +155,10 @@ START_TEST(test_what_is_allowed_is_not_found)
     struct bisect_result result;
     ck_assert_msg(bisect_run(&specimen, &options, &result, &err), "%s", err.message);
     ck_assert_int_eq(result.level_count, 0);
+    bisect_result_finish(&result);
+    options.known_to_fail = true;
+    ck_assert_msg(bisect_run(&specimen, &options, &result, &err), "%s", err.message);
+    ck_assert_int_eq(result.level_count, 0);
     ck_assert_ptr_null(result.part.module);
     ck_assert(!failure_signature_fails(&result.signature));
     ck_assert_int_gt(result.runs, 2); /* it was looked for */
