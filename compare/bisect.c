@@ -435,16 +435,18 @@ static void prepare(struct bisection *bisection, const struct specimen *specimen
     return;
 }
 
-/* How the whole fails; false when it cannot be run, with *err. *quick: the golden was. */
-static bool run_whole(struct bisection *bisection, const struct specimen *specimen, bool hasty,
-                      bool *quick, struct error *err)
+/* How the whole fails; false when it cannot be run, with *err. What is quick has all that a verdict
+ * takes before anything is searched. */
+static bool run_whole(struct bisection *bisection, const struct specimen *specimen,
+                      struct error *err)
 {
     const struct bisect_options *options = bisection->options;
     struct bisect_result *result = bisection->result;
     struct differential_options whole = options->differential;
     whole.arguments = specimen->arguments;
     whole.argument_count = specimen_argument_total(specimen);
-    whole.hasty = hasty;
+    whole.hasty = bisection->hasty;
+    whole.hasty_from = options->known_to_fail ? 0 : HASTE_FROM;
     bool ok = true, found = false;
     for (int i = 0; ok && !found && (i == 0 || i < options->runs); i++) {
         struct differential_result run;
@@ -456,25 +458,9 @@ static bool run_whole(struct bisection *bisection, const struct specimen *specim
         ok = run.outcome != OUTCOME_UNSUPPORTED ||
              error_set(err, ERROR_UNIMPLEMENTED, "%s", run.message);
         found = ok && failure_signature_fails(&result->signature);
-        *quick = run.reference.run_seconds < HASTE_FROM;
         differential_result_finish(&run);
     }
     return ok;
-}
-
-/* Does the whole fail? What is quick is judged with all that a verdict takes before anything is
- * searched. */
-static bool whole_fails(struct bisection *bisection, const struct specimen *specimen, bool *ok,
-                        struct error *err)
-{
-    const struct failure_signature *signature = &bisection->result->signature;
-    bool quick = false;
-    *ok = run_whole(bisection, specimen, bisection->hasty, &quick, err);
-    quick &= bisection->hasty && !bisection->options->known_to_fail;
-    if (*ok && quick && signature->outcome == OUTCOME_MISMATCH) {
-        *ok = run_whole(bisection, specimen, false, &quick, err);
-    }
-    return *ok && failure_signature_fails(signature);
 }
 
 /* What was found; how many runs it took stays. */
@@ -515,7 +501,8 @@ bool bisect_run(const struct specimen *specimen, const struct bisect_options *op
         struct bisection bisection = {
             .options = options, .result = result, .hasty = hasty, .device = -1};
         forget(result);
-        if (whole_fails(&bisection, specimen, &ok, err)) {
+        ok = run_whole(&bisection, specimen, err);
+        if (ok && failure_signature_fails(&result->signature)) {
             search(&bisection, specimen);
         }
         again = hasty && result->level_count > 0 && result->confirming_failures == 0 &&

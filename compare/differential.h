@@ -32,8 +32,10 @@ struct differential_options {
     int derived_samples;                     /* golden evaluations for spreads; 0 = 4 */
     int repeat; /* runs on the backend; differing ones are FLAKY; 0 = 1 */
     /* What is far beyond the default tolerance is a MISMATCH at once: neither licences nor spreads
-     * are asked, which take many evaluations. For searches that ask again at their end. */
+     * are asked, which take many evaluations, if the reference has taken hasty_from seconds. For
+     * searches that ask again at their end. */
     bool hasty;
+    double hasty_from;
 };
 
 /* What became of one device of several. */
@@ -49,6 +51,7 @@ struct differential_result {
     char *message; /* one line: why; "" on a plain PASS */
     char *picture; /* the mismatch picture; "" if there is none */
     char *notes;   /* one line each: licences used, inputs redrawn, elided constants … */
+    bool hasty;    /* a MISMATCH without licences and spreads */
     uint64_t seed;
     int tameness;
     int replica_count, partition_count, device_count;

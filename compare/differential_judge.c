@@ -394,7 +394,9 @@ void differential_judge_devices(struct differential_run *run)
     compare_again(run, reference, actual, bounds);
     bool tight = is_tightened(run);
     bool differs = !result->comparison.equal;
-    bool sure = differs && run->options->hasty && is_far(run);
+    bool sure = differs && run->options->hasty &&
+                result->reference.run_seconds >= run->options->hasty_from && is_far(run);
+    result->hasty = sure;
     if (differs && has_licences(run) && !sure) {
         struct literal *golden = literal_retain(reference);
         try_licences(run, &reference, actual, bounds);

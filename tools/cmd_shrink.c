@@ -90,6 +90,7 @@ static bool find_signature(struct shrink_command *command)
         options.arguments = command->specimen.arguments;
         options.argument_count = specimen_argument_total(&command->specimen);
         options.hasty = command->hasty;
+        options.hasty_from = HASTE_FROM;
         struct differential_result result;
         struct failure_signature signature;
         differential_run(command->specimen.module, test->backends[0], test->references[0], &options,
@@ -97,7 +98,7 @@ static bool find_signature(struct shrink_command *command)
         if (result.reference.longest_loop > command->longest_loop) {
             command->longest_loop = result.reference.longest_loop;
         }
-        command->golden_seconds = result.reference.run_seconds;
+        command->hasty = result.hasty;
         failure_signature_of(&result, &signature);
         bool fails = failure_signature_fails(&signature);
         if (fails && test->signature.kind == NULL) {
@@ -374,8 +375,7 @@ static bool find_failure(struct shrink_command *command, const char *path)
 {
     struct error ignored = {0};
     if (find_signature(command)) {
-        bool sure = !command->hasty || command->test.signature.outcome != OUTCOME_MISMATCH;
-        return sure || command->golden_seconds >= HASTE_FROM || find_signature_again(command);
+        return true;
     }
     /* Backends without what they remember: loops are counted as they are evaluated. */
     return failing_draw_tamer(&command->failing, path, command->test.backends[0],

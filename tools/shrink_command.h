@@ -23,7 +23,7 @@ struct shrink_command {
     char *note;
     char *output_path; /* where it was written; free() it */
     struct progress progress;
-    double start, candidate_timeout, golden_seconds;
+    double start, candidate_timeout;
     int64_t longest_loop; /* iterations, of the original on the golden */
 };
 
