@@ -394,19 +394,17 @@ void differential_judge_devices(struct differential_run *run)
     compare_again(run, reference, actual, bounds);
     bool tight = is_tightened(run);
     bool differs = !result->comparison.equal;
-    bool sure = differs && run->options->hasty &&
+    bool sure = differs && has_licences(run) && run->options->hasty &&
                 result->reference.run_seconds >= run->options->hasty_from && is_far(run);
     result->hasty = sure;
-    if (differs && has_licences(run) && !sure) {
+    if (has_licences(run) && !sure) {
         struct literal *golden = literal_retain(reference);
-        try_licences(run, &reference, actual, bounds);
-        if (tight && !is_near(run)) {
-            tighten(run, golden, &reference, actual, bounds, true);
+        if (differs) {
+            try_licences(run, &reference, actual, bounds);
         }
-        literal_release(golden);
-    } else if (tight && !is_near(run) && !sure) {
-        struct literal *golden = literal_retain(reference);
-        tighten(run, golden, &reference, actual, bounds, false);
+        if (tight && !is_near(run)) {
+            tighten(run, golden, &reference, actual, bounds, differs);
+        }
         literal_release(golden);
     }
     fill_verdicts(run);

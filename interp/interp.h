@@ -88,7 +88,8 @@ struct interp_options {
     /* Evaluation stops with DEADLINE_EXCEEDED once this returns true; NULL = never. */
     bool (*cancelled)(void *context);
     int64_t max_loop_iterations; /* of one while; 0 = no limit */
-    int64_t *longest_loop; /* raised to the iterations of any while; one device; may be NULL */
+    /* Raised to the iterations of any while that is evaluated, on one device. NULL = not told. */
+    int64_t *longest_loop;
     /* Devices: replicas × partitions; 0 = as the module's header says. */
     int replica_count, partition_count;
     /* f32 operands of a dot or convolution whose operand_precision is the default are rounded to
