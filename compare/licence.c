@@ -3,6 +3,7 @@
 #include "compare/licence.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "compare/rewrite.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
+#include "hlo/base/pool.h"
 #include "hlo/floats.h"
 #include "hlo/literal.h"
 #include "hlo/module.h"
@@ -18,50 +20,75 @@
 
 /* --- flush to zero --- */
 
-/* XLA's CPU computes f16 in f32, where no f16 is subnormal: it is not flushed. */
-static bool type_flushes(enum type type)
+/* The magnitudes of subnormal numbers become zero; true if there was one. Blocks of constant length
+ * are for the compiler, which vectorises them. */
+enum { FLUSH_BLOCK = 64 };
+#define DEFINE_FLUSH(name, word, exponent, magnitude)                                 \
+    static word name##_block(word *bits, int count)                                   \
+    {                                                                                 \
+        word found = 0;                                                               \
+        for (int i = 0; i < count; i++) {                                             \
+            word subnormal = (bits[i] & (exponent)) == 0 ? bits[i] & (magnitude) : 0; \
+            bits[i] ^= subnormal;                                                     \
+            found |= subnormal;                                                       \
+        }                                                                             \
+        return found;                                                                 \
+    }                                                                                 \
+    static bool name(void *data, int64_t first, int64_t end)                          \
+    {                                                                                 \
+        word found = 0, *bits = data;                                                 \
+        for (; end - first >= FLUSH_BLOCK; first += FLUSH_BLOCK) {                    \
+            found |= name##_block(bits + first, FLUSH_BLOCK);                         \
+        }                                                                             \
+        return (found | name##_block(bits + first, (int)(end - first))) != 0;         \
+    }
+DEFINE_FLUSH(flush_bf16, uint16_t, 0x7f80u, 0x7fu)
+DEFINE_FLUSH(flush_f32, uint32_t, 0x7f800000u, 0x7fffffu)
+DEFINE_FLUSH(flush_f64, uint64_t, 0x7ff0000000000000u, 0xfffffffffffffu)
+
+/* Of the types that XLA's CPU flushes; f16 it computes in f32, where none is subnormal. */
+static bool (*flush_of(enum type part))(void *data, int64_t first, int64_t end)
 {
-    enum type part = type_part(type);
-    return part == TYPE_F32 || part == TYPE_F64 || part == TYPE_BF16;
+    switch (part) {
+    case TYPE_BF16:
+        return flush_bf16;
+    case TYPE_F32:
+        return flush_f32;
+    case TYPE_F64:
+        return flush_f64;
+    default:
+        return NULL;
+    }
+}
+
+struct flush_range {
+    struct literal *literal;
+    atomic_bool any;
+};
+
+static void flush_range(void *context, int64_t begin, int64_t end)
+{
+    struct flush_range *range = context;
+    enum type part = type_part(range->literal->shape->type);
+    if (flush_of(part)(literal_data(range->literal), begin, end)) {
+        range->any = true;
+    }
 }
 
 /* Subnormal elements become zero of the same sign; true if there was one. */
 static bool flush(struct literal *literal)
 {
-    bool any = false;
+    enum { GRAIN = 1 << 16 };
+    struct flush_range range = {.literal = literal};
     if (shape_is_tuple(literal->shape)) {
         for (int i = 0; i < literal->shape->count; i++) {
-            any |= flush(literal->elements[i]);
+            range.any |= flush(literal->elements[i]);
         }
-        return any;
+    } else if (flush_of(type_part(literal->shape->type)) != NULL) {
+        int parts = type_is_complex(literal->shape->type) ? 2 : 1;
+        pool_for(literal_elements(literal) * parts, GRAIN, flush_range, &range);
     }
-    enum type type = literal->shape->type;
-    if (!type_flushes(type)) {
-        return false;
-    }
-    int64_t numbers = literal_elements(literal) * (type_is_complex(type) ? 2 : 1);
-    for (int64_t i = 0; i < numbers; i++) {
-        if (type_part(type) == TYPE_F32) {
-            uint32_t *bits = (uint32_t *)literal_data(literal) + i;
-            if ((*bits & 0x7f800000u) == 0 && (*bits & 0x7fffffu) != 0) {
-                *bits &= 0x80000000u;
-                any = true;
-            }
-        } else if (type_part(type) == TYPE_BF16) {
-            uint16_t *bits = (uint16_t *)literal_data(literal) + i;
-            if ((*bits & 0x7f80u) == 0 && (*bits & 0x7fu) != 0) {
-                *bits &= 0x8000u;
-                any = true;
-            }
-        } else {
-            uint64_t *bits = (uint64_t *)literal_data(literal) + i;
-            if ((*bits & 0x7ff0000000000000u) == 0 && (*bits & 0xfffffffffffffu) != 0) {
-                *bits &= 0x8000000000000000u;
-                any = true;
-            }
-        }
-    }
-    return any;
+    return range.any;
 }
 
 struct flushing {

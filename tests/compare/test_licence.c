@@ -68,6 +68,18 @@ static const struct row rows[] = {
      ENTRY("  x = f16[2] parameter(0)\n  ROOT r = f16[2] add(x, x)\n"),
      {"{6e-8, 2}"},
      NULL}, /* f16 is computed in f32, where it is normal */
+    {flush,
+     ENTRY("  x = f64[2] parameter(0)\n  ROOT r = f64[2] negate(x)\n"),
+     {"{1e-310, 3e-308}"},
+     "{-0, -3e-308}"},
+    {flush,
+     ENTRY("  x = bf16[2] parameter(0)\n  ROOT r = bf16[2] negate(x)\n"),
+     {"{-1e-40, 2}"},
+     "{0, -2}"},
+    {flush,
+     ENTRY("  x = c64[1] parameter(0)\n  ROOT r = c64[1] negate(x)\n"),
+     {"{(1, 1e-40)}"},
+     "{(-1, -0)}"},
     {every,
      ENTRY("  u = u32[2] parameter(0)\n  f = f32[2] bitcast-convert(u)\n"
            "  ROOT r = u32[2] bitcast-convert(f)\n"),
@@ -164,6 +176,33 @@ START_TEST(test_evaluate)
 }
 END_TEST
 
+/* Wherever the subnormals stand in a long array, the last place among them. */
+START_TEST(test_flush_long)
+{
+    enum { COUNT = 200003, EVERY = 71 };
+    struct module *module =
+        read(ENTRY("  x = f32[200003] parameter(0)\n  ROOT r = f32[200003] negate(x)\n"));
+    struct error err = {0};
+    struct interp_options interp = {.seed = 1};
+    struct literal *argument = literal_create(module->entry->root->shape, &err);
+    ck_assert(argument != NULL);
+    float *x = literal_data(argument);
+    for (int i = 0; i < COUNT; i++) {
+        x[i] = (COUNT - 1 - i) % EVERY == 0 ? 1e-40f : 2;
+    }
+    struct literal *got = licence_find(flush)->evaluate(module, &argument, 1, &interp, &err);
+    ck_assert(got != NULL);
+    const float *r = literal_data(got);
+    for (int i = 0; i < COUNT; i++) {
+        ck_assert_float_eq(r[i], (COUNT - 1 - i) % EVERY == 0 ? -0.0f : -2.0f);
+    }
+    ck_assert_float_eq(x[COUNT - 1], 1e-40f); /* the argument itself is left alone */
+    literal_release(got);
+    literal_release(argument);
+    module_destroy(module);
+}
+END_TEST
+
 START_TEST(test_profiles)
 {
     for (int i = 0; i < licence_count; i++) {
@@ -202,6 +241,7 @@ int main(void)
     Suite *suite = suite_create("licence");
     TCase *tests = tcase_create("licences");
     tcase_add_loop_test(tests, test_evaluate, 0, sizeof rows / sizeof *rows);
+    tcase_add_test(tests, test_flush_long);
     tcase_add_test(tests, test_profiles);
     tcase_add_test(tests, test_take_nearer);
     suite_add_tcase(suite, tests);
