@@ -12,6 +12,7 @@ struct finder {
     struct users users;
     int *owner; /* by instruction: its cluster's number (the root's id), or −1 */
     int *sizes; /* by cluster number: members */
+    bool (*may_join)(const struct instruction *);
     struct clusters *clusters;
 };
 
@@ -84,7 +85,8 @@ static void place(struct finder *finder, int i)
 {
     const struct instruction *instruction = finder->computation->instructions[i];
     bool reshape = is_reshape(instruction);
-    if (!reshape && !cluster_is_elementwise(instruction)) {
+    if ((!reshape && !cluster_is_elementwise(instruction)) ||
+        (finder->may_join != NULL && !finder->may_join(instruction))) {
         return;
     }
     int first = finder->users.first[i], last = finder->users.first[i + 1];
@@ -411,7 +413,8 @@ static bool only_viewed(const struct finder *finder, int i)
     return view && last > first && instruction != finder->computation->root;
 }
 
-struct clusters *clusters_find(const struct computation *computation, int64_t least)
+struct clusters *clusters_find(const struct computation *computation, int64_t least,
+                               bool (*may_join)(const struct instruction *))
 {
     if (!any_elementwise(computation, least)) {
         return NULL;
@@ -424,6 +427,7 @@ struct clusters *clusters_find(const struct computation *computation, int64_t le
     struct finder finder = {.computation = computation,
                             .owner = memory_alloc(count * sizeof(int)),
                             .sizes = memory_zalloc(count * sizeof(int)),
+                            .may_join = may_join,
                             .clusters = clusters};
     users_build(computation, &finder.users);
     memset(finder.owner, -1, count * sizeof(int));

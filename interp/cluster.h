@@ -21,8 +21,10 @@ struct clusters {
     bool *inside; /* [count] nobody needs the value by itself: it is not to be evaluated */
 };
 
-/* Those of at least `least` elements. NULL if there is none. */
-struct clusters *clusters_find(const struct computation *computation, int64_t least);
+/* Those of at least `least` elements, of instructions that may join (may_join NULL: all). NULL if
+ * there is none. */
+struct clusters *clusters_find(const struct computation *computation, int64_t least,
+                               bool (*may_join)(const struct instruction *));
 void clusters_destroy(struct clusters *clusters); /* NULL is allowed */
 
 /* Elementwise, on types and with results that need nothing but arithmetic? */

@@ -213,16 +213,14 @@ static bool may_iterate(const struct interp_options *options, int64_t i, struct 
     return true;
 }
 
-/* The loop by its tape; false if it has none. Who sees or moves single values gets none. */
+/* The loop by its tape; false if it has none. */
 static bool run_tape(struct evaluation *evaluation, const struct instruction *instruction,
                      struct operands *operands, struct literal **result, struct error *err)
 {
-    const struct interp_options *options = &evaluation->options;
-    if (options->on_instruction != NULL || options->noise != NULL || options->replace != NULL ||
-        evaluation->plans == NULL) {
+    if (evaluation->plans == NULL) {
         return false;
     }
-    struct tape *tape = plans_tape(evaluation->plans, instruction);
+    struct tape *tape = plans_tape(evaluation->plans, instruction, &evaluation->options);
     if (tape == NULL || tape_is_running(tape)) {
         return false;
     }

@@ -407,12 +407,7 @@ struct literal *eval_computation(struct evaluation *evaluation,
     if (own_plans) {
         evaluation->plans = plans_create(computation->module, NULL, 0);
     }
-    /* Who looks at or moves every instruction's value needs every one. */
-    const struct interp_options *options = &evaluation->options;
-    bool noisy = options->noise != NULL;
-    struct plan *plan =
-        plans_get(evaluation->plans, computation, noisy,
-                  !noisy && options->on_instruction == NULL && options->replace == NULL);
+    struct plan *plan = plans_get(evaluation->plans, computation, &evaluation->options);
     evaluation->depth++;
     struct literal *result = run_plan(evaluation, plan, computation, arguments_take, err);
     evaluation->depth--;

@@ -142,17 +142,32 @@ bool noise_on_operands(const struct instruction *instruction)
     }
 }
 
+static bool has_inexact(const struct shape *shape)
+{
+    bool any = !shape_is_tuple(shape) && is_inexact(shape->type);
+    for (int i = 0; shape_is_tuple(shape) && i < shape->count && !any; i++) {
+        any = has_inexact(shape->elements[i]);
+    }
+    return any;
+}
+
+bool noise_never_on_result(const struct instruction *instruction)
+{
+    return !has_inexact(instruction->shape) || !noise_on_result(instruction);
+}
+
+bool noise_never_near(const struct instruction *instruction)
+{
+    bool any = has_inexact(instruction->shape);
+    for (int i = 0; i < instruction->operand_count && !any; i++) {
+        any = has_inexact(instruction->operands[i]->shape);
+    }
+    return !any;
+}
+
 bool noise_concerns(const struct literal *value)
 {
-    if (!shape_is_tuple(value->shape)) {
-        return is_inexact(value->shape->type);
-    }
-    for (int i = 0; i < value->shape->count; i++) {
-        if (noise_concerns(value->elements[i])) {
-            return true;
-        }
-    }
-    return false;
+    return has_inexact(value->shape);
 }
 
 void noise_apply(const struct interp_options *options, const struct instruction *instruction,

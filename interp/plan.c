@@ -237,8 +237,26 @@ static int64_t least_elements(const struct computation *computation)
     return computation == computation->module->entry ? ENTRY_LEAST : 0;
 }
 
+/* Every value is looked at, or may be replaced. */
+static bool is_watched(const struct interp_options *options)
+{
+    return options->on_instruction != NULL || options->replace != NULL;
+}
+
+static struct clusters *find_clusters(const struct computation *computation,
+                                      const struct interp_options *options)
+{
+    if (is_watched(options)) {
+        return NULL;
+    }
+    return clusters_find(computation, least_elements(computation),
+                         options->noise == NULL      ? NULL
+                         : options->noise_everywhere ? noise_never_near
+                                                     : noise_never_on_result);
+}
+
 static struct plan *plan_create(struct plans *plans, const struct computation *computation,
-                                bool with_noise, bool with_clusters)
+                                const struct interp_options *options)
 {
     struct arena *arena = &plans->arena;
     struct plan *plan = arena_alloc(arena, sizeof *plan);
@@ -247,9 +265,7 @@ static struct plan *plan_create(struct plans *plans, const struct computation *c
         total += computation->instructions[i]->operand_count;
     }
     plan->count = count;
-    if (with_clusters) {
-        plan->clusters = clusters_find(computation, least_elements(computation));
-    }
+    plan->clusters = find_clusters(computation, options);
     plan->steps = arena_array(arena, (size_t)count, sizeof *plan->steps);
     plan->operands = arena_array(arena, (size_t)total, sizeof *plan->operands);
     plan->releases = arena_array(arena, (size_t)total, sizeof *plan->releases);
@@ -261,12 +277,12 @@ static struct plan *plan_create(struct plans *plans, const struct computation *c
     int at = 0;
     for (int i = 0; i < count; i++) {
         struct step *step = &plan->steps[i];
-        step_init(step, computation->instructions[i], with_noise);
+        step_init(step, computation->instructions[i], options->noise != NULL);
         step->operands = plan->operands + at;
         step->dying = plan->dying + at;
         step->releases = plan->releases + at;
-        /* Who watches sees every instruction; else what nobody needs is left out. */
-        if (with_clusters && !live[i]) {
+        /* Who watches or moves sees every instruction; else what nobody needs is left out. */
+        if (!is_watched(options) && options->noise == NULL && !live[i]) {
             step->kind = STEP_NOTHING;
             step->operand_count = 0;
             continue;
@@ -294,17 +310,42 @@ static struct plan *plan_create(struct plans *plans, const struct computation *c
     return plan;
 }
 
-struct plan *plans_get(struct plans *plans, const struct computation *computation, bool with_noise,
-                       bool with_clusters)
+struct plan *plans_get(struct plans *plans, const struct computation *computation,
+                       const struct interp_options *options)
 {
     struct plan **plan = &plans->list[computation->id];
     if (*plan == NULL) {
-        *plan = plan_create(plans, computation, with_noise, with_clusters);
+        *plan = plan_create(plans, computation, options);
     }
     return *plan;
 }
 
-struct tape *plans_tape(struct plans *plans, const struct instruction *instruction)
+/* Nothing that noise could move is in the computation, nor in those that it calls. */
+static bool is_free_of_noise(const struct computation *computation)
+{
+    bool is_free = true;
+    for (int i = 0; i < computation->count && is_free; i++) {
+        const struct instruction *instruction = computation->instructions[i];
+        is_free = noise_never_near(instruction);
+        for (int c = 0; c < instruction->called_count && is_free; c++) {
+            is_free = is_free_of_noise(instruction->called[c]);
+        }
+    }
+    return is_free;
+}
+
+static struct tape *make_tape(const struct instruction *instruction,
+                              const struct interp_options *options)
+{
+    bool alone = !is_watched(options);
+    for (int c = 0; c < instruction->called_count && options->noise != NULL && alone; c++) {
+        alone = is_free_of_noise(instruction->called[c]);
+    }
+    return alone ? tape_create(instruction) : NULL;
+}
+
+struct tape *plans_tape(struct plans *plans, const struct instruction *instruction,
+                        const struct interp_options *options)
 {
     for (size_t i = 0; i < plans->loop_count; i++) {
         if (plans->loops[i].instruction == instruction) {
@@ -314,7 +355,7 @@ struct tape *plans_tape(struct plans *plans, const struct instruction *instructi
     plans->loops =
         grow(plans->loops, plans->loop_count, &plans->loop_capacity, sizeof *plans->loops);
     struct plan_loop *loop = &plans->loops[plans->loop_count++];
-    *loop = (struct plan_loop){.instruction = instruction, .tape = tape_create(instruction)};
+    *loop = (struct plan_loop){.instruction = instruction, .tape = make_tape(instruction, options)};
     return loop->tape;
 }
 

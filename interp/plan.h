@@ -78,14 +78,16 @@ struct plans {
 enum { PLANS_MEMORY = 6 * 1024 };
 struct plans *plans_create(const struct module *module, void *memory, size_t size);
 void plans_destroy(struct plans *plans); /* NULL is allowed */
-/* The plan of a computation of the module. with_noise: fill in the noisy_… fields. with_clusters:
- * elementwise instructions go together, and what is inside a cluster has no value of its own. The
- * same flags must be passed for all computations. */
-struct plan *plans_get(struct plans *plans, const struct computation *computation, bool with_noise,
-                       bool with_clusters);
+/* The plan of a computation of the module for an evaluation with such options, the same for all
+ * computations. Elementwise instructions go together, and what is inside a cluster has no value of
+ * its own; those whose values somebody looks at or moves have their own. */
+struct plan *plans_get(struct plans *plans, const struct computation *computation,
+                       const struct interp_options *options);
 
-/* The tape of a while of the module, made at the first call; NULL if it has none. */
-struct tape *plans_tape(struct plans *plans, const struct instruction *instruction);
+/* The tape of a while of the module, made at the first call; NULL if it has none, or if somebody
+ * looks at its values or moves some. */
+struct tape *plans_tape(struct plans *plans, const struct instruction *instruction,
+                        const struct interp_options *options);
 /* May the instruction do more than give its value? Control flow is taken to. */
 bool plan_has_effects(const struct instruction *instruction);
 /* live[i] (zeros before): the root or something with effects needs instruction i. Compilers drop

@@ -418,7 +418,7 @@ static const struct clusters *clusters_of(struct tape *tape, const struct comput
 {
     if (!tape->searched[computation->id]) {
         tape->searched[computation->id] = true;
-        tape->clusters[computation->id] = clusters_find(computation, 0);
+        tape->clusters[computation->id] = clusters_find(computation, 0, NULL);
     }
     return tape->clusters[computation->id];
 }

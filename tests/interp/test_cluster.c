@@ -167,17 +167,32 @@ static const int parameter_shapes[] = {SCALAR, FIVE,     THREE_FIVE,  SIXTEEN,
                                        FULL,   TWO_FIVE, ALL_BUT_FOUR};
 static const int parameter_names[] = {0, 1, 2, 6, 3, 7, 8};
 
-/* Both ways; whether the bits agree, marks included. */
-static void check_module(const char *text, struct literal **arguments, int count)
+/* Another bit of each number, which one depends on the place and the instruction. */
+static void turn_bits(void *context, const struct instruction *instruction, enum noise_place place,
+                      int operand, struct literal *value)
+{
+    (void)context;
+    (void)place;
+    (void)operand;
+    uint8_t *bytes = literal_data(value);
+    size_t width = (size_t)type_bytes(value->shape->type);
+    for (int64_t i = 0; i < literal_elements(value); i++) {
+        bytes[(size_t)i * width] ^= (uint8_t)(1 << (i + instruction->id) % 8);
+    }
+}
+
+/* Both ways, under such noise (NULL: none); whether the bits agree, marks included. */
+static void check_noisy(const struct module *module, struct literal **arguments, int count,
+                        struct interp_options options, const char *text)
 {
     struct error err = {0};
-    struct module *module = text_read_module(text, strlen(text), "test", 1, &err);
-    ck_assert_msg(module != NULL, "%s\n%s", err.message, text);
     int seen = 0;
-    struct interp_options observed = {.on_instruction = keep_observed, .context = &seen};
+    struct interp_options observed = options;
+    observed.on_instruction = keep_observed;
+    observed.context = &seen;
     size_t before = literal_memory_in_use();
     struct literal *one_by_one = interp_evaluate(module, arguments, count, &observed, &err);
-    struct literal *together = interp_evaluate(module, arguments, count, NULL, &err);
+    struct literal *together = interp_evaluate(module, arguments, count, &options, &err);
     ck_assert_msg(one_by_one != NULL && together != NULL, "%s\n%s", err.message, text);
     ck_assert_msg(literal_equal(one_by_one, together), "different bits\n%s", text);
     for (int i = 0; i < shape_leaves(together->shape); i++) {
@@ -190,6 +205,18 @@ static void check_module(const char *text, struct literal **arguments, int count
     literal_release(one_by_one);
     literal_release(together);
     ck_assert_msg(literal_memory_in_use() == before, "literals leak\n%s", text);
+}
+
+/* Alone, with noise on what rounds, and with noise everywhere. */
+static void check_module(const char *text, struct literal **arguments, int count)
+{
+    struct error err = {0};
+    struct module *module = text_read_module(text, strlen(text), "test", 1, &err);
+    ck_assert_msg(module != NULL, "%s\n%s", err.message, text);
+    check_noisy(module, arguments, count, (struct interp_options){0}, text);
+    check_noisy(module, arguments, count, (struct interp_options){.noise = turn_bits}, text);
+    check_noisy(module, arguments, count,
+                (struct interp_options){.noise = turn_bits, .noise_everywhere = true}, text);
     module_destroy(module);
 }
 
@@ -262,7 +289,7 @@ START_TEST(test_found)
     struct error err = {0};
     struct module *module = text_read_module(text, strlen(text), "test", 1, &err);
     ck_assert_msg(module != NULL, "%s", err.message);
-    struct clusters *clusters = clusters_find(module->entry, 0);
+    struct clusters *clusters = clusters_find(module->entry, 0, NULL);
     ck_assert_ptr_nonnull(clusters);
     for (int i = 0; i < module->entry->count; i++) {
         const struct instruction *instruction = module->entry->instructions[i];

@@ -8,6 +8,7 @@
 
 #include "hlo/base/rng.h"
 #include "hlo/base/text.h"
+#include "interp/plan.h"
 #include "interp/tape.h"
 
 /* The state: an s32 counter, then two values of each of these shapes. */
@@ -661,6 +662,64 @@ START_TEST(test_spans)
 }
 END_TEST
 
+/* --- noise --- */
+
+static void add_one(void *context, const struct instruction *instruction, enum noise_place place,
+                    int operand, struct literal *value)
+{
+    (void)instruction;
+    (void)place;
+    (void)operand;
+    ++*(int *)context;
+    for (int64_t i = 0; i < literal_elements(value); i++) {
+        literal_set_double(value, i, literal_get_double(value, i) + 1);
+    }
+}
+
+#define LOOP_OF(type)                                                                     \
+    "HloModule m\n"                                                                       \
+    "b { s = (s32[], " type "[3]) parameter(0) i = s32[] get-tuple-element(s), index=0\n" \
+    "  one = s32[] constant(1) next = s32[] add(i, one)\n"                                \
+    "  x = " type "[3] get-tuple-element(s), index=1 y = " type "[3] add(x, x)\n"         \
+    "  ROOT t = (s32[], " type "[3]) tuple(next, y) }\n"                                  \
+    "c { s = (s32[], " type "[3]) parameter(0) i = s32[] get-tuple-element(s), index=0\n" \
+    "  n = s32[] constant(2) ROOT l = pred[] compare(i, n), direction=LT }\n"             \
+    "ENTRY e { p = (s32[], " type "[3]) parameter(0)\n"                                   \
+    "  ROOT w = (s32[], " type "[3]) while(p), condition=c, body=b }\n"
+
+/* Where a loop holds floats, noise reaches them in each iteration; any other has its tape. */
+START_TEST(test_noise)
+{
+    static const struct {
+        const char *module, *state, *want;
+        int calls;
+        bool has_tape;
+    } rows[] = {
+        {LOOP_OF("f32"), "(s32[], f32[3]) (0, {1, 2, 3})", "(s32[], f32[3]) (2, {7, 11, 15})", 2,
+         false},
+        {LOOP_OF("u32"), "(s32[], u32[3]) (0, {1, 2, 3})", "(s32[], u32[3]) (2, {4, 8, 12})", 0,
+         true},
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        struct module *module = read_module(rows[r].module);
+        struct error err = {0};
+        int calls = 0;
+        struct interp_options options = {.noise = add_one, .context = &calls};
+        struct literal *result =
+            evaluate_module(module, rows[r].state, NULL, NULL, NULL, &options, &err);
+        ck_assert_msg(result != NULL, "%s", err.message);
+        check_literal(result, rows[r].want, rows[r].module);
+        ck_assert_int_eq(calls, rows[r].calls);
+        literal_release(result);
+        struct plans *plans = plans_create(module, NULL, 0);
+        const struct instruction *loop = module->entry->root;
+        ck_assert((plans_tape(plans, loop, &options) != NULL) == rows[r].has_tape);
+        plans_destroy(plans);
+        module_destroy(module);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tape");
@@ -673,6 +732,7 @@ int main(void)
     tcase_add_test(tcase, test_stopped);
     tcase_add_test(tcase, test_blame);
     tcase_add_test(tcase, test_spans);
+    tcase_add_test(tcase, test_noise);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
