@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <pthread.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -332,4 +333,12 @@ bool shrink_test_backend(void *context, int thread, const struct specimen *speci
         differential_result_finish(&result);
     }
     return failed >= wanted;
+}
+
+double shrink_candidate_seconds(const struct failure_signature *signature, double seconds,
+                                double timeout)
+{
+    const double least = 2, room = 4;
+    bool hangs = signature->outcome == OUTCOME_TIMEOUT;
+    return hangs ? timeout : fmin(fmax(room * seconds, least), timeout);
 }

@@ -68,5 +68,10 @@ struct shrink_backend_test {
     int runs, failures;                 /* fails if at least `failures` of `runs` do; 0 = 1 of 1 */
 };
 shrink_test shrink_test_backend; /* context: struct shrink_backend_test */
+/* Seconds for a candidate, of an original that failed so in that many seconds: as many and room,
+ * for it may go on for ever where the original did not; `timeout`, after which the original would
+ * have been given up, where it hangs. */
+double shrink_candidate_seconds(const struct failure_signature *signature, double seconds,
+                                double timeout);
 
 #endif

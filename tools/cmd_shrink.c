@@ -65,15 +65,12 @@ static bool open_backends(struct shrink_command *command, double timeout, struct
     return ok;
 }
 
-/* A candidate has what the original took and room; it may loop for ever where the original did not,
- * or for much longer. What hangs has the time after which the original was given up. */
+/* A candidate may loop for ever where the original did not, or for much longer. */
 static void limit_candidates(struct shrink_command *command, double seconds)
 {
-    const double least = 2, room = 4;
-    double limit = room * seconds > least ? room * seconds : least;
     bool hangs = command->test.signature.outcome == OUTCOME_TIMEOUT;
     command->candidate_timeout =
-        hangs || limit > command->failing.timeout ? command->failing.timeout : limit;
+        shrink_candidate_seconds(&command->test.signature, seconds, command->failing.timeout);
     command->failing.loop_iterations =
         hangs || command->longest_loop == 0 ? 0 : 2 * command->longest_loop + 64;
 }

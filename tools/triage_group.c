@@ -2,6 +2,7 @@
  * reduced modules are of one kind become one. */
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -132,13 +133,9 @@ static bool begin(struct reduction *reduction, const json_t *member, struct erro
         failure_signature_finish(&reduction->test.signature);
         return false;
     }
-    /* As in `referee shrink`: what hangs has the whole time, others room, in whole seconds so that
-     * few backends are opened. */
-    const double least = 2, room = 4;
-    double limit = (double)(int64_t)(room * (clock_seconds() - start) + 1);
-    limit = limit > least ? limit : least;
-    bool hangs = reduction->test.signature.outcome == OUTCOME_TIMEOUT;
-    limit = hangs || limit > timeout ? timeout : limit;
+    /* In whole seconds, so that few backends are opened. */
+    double limit = ceil(
+        shrink_candidate_seconds(&reduction->test.signature, clock_seconds() - start, timeout));
     reduction->backends[0] =
         team_backend(state, reduction->team, reduction->backend_name, limit, err);
     reduction->references[0] =
