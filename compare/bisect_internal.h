@@ -32,6 +32,13 @@ struct bisect_level *bisect_add_level(struct bisection *bisection,
 void bisect_search(struct bisection *bisection, const struct specimen *specimen, int64_t iteration,
                    int depth);
 
+/* --- bisect_cuts.c --- */
+
+/* An instruction of the entry at which the cut fails while those at its operands pass. The specimen
+ * fails, and was the last to be run. */
+const struct instruction *bisect_first_bad(struct bisection *bisection,
+                                           const struct specimen *specimen);
+
 /* --- bisect_inside.c --- */
 
 /* Goes into what the instruction calls. True if it fails there. */
