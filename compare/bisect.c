@@ -177,41 +177,75 @@ static bool find_part(struct bisection *bisection, const struct specimen *specim
     return false;
 }
 
+/* What is wrong on one level. */
+struct wrong {
+    const struct instruction *instruction;
+    struct golden_values values; /* of its operands */
+    bool has_part, isolated, narrowed;
+    struct specimen part;
+};
+
+static void wrong_finish(struct wrong *wrong)
+{
+    if (wrong->has_part) {
+        specimen_finish(&wrong->part);
+    }
+    golden_values_finish(&wrong->values);
+}
+
+/* False, with nothing to finish, where cuts were narrowed and what they led to is not wrong alone:
+ * errors may have to add up from the beginning on. */
+static bool find_wrong(struct bisection *bisection, const struct specimen *specimen,
+                       const struct instruction *output, bool narrow, struct wrong *wrong)
+{
+    *wrong = (struct wrong){.narrowed = narrow};
+    wrong->instruction = bisect_first_bad(bisection, specimen, output, &wrong->narrowed);
+    if (wrong->instruction == NULL) {
+        return false;
+    }
+    golden_values_find_operands(specimen, wrong->instruction, &wrong->values);
+    wrong->has_part = find_part(bisection, specimen, wrong->instruction, &wrong->values,
+                                &wrong->part, &wrong->isolated);
+    if (wrong->narrowed && !wrong->isolated) {
+        wrong_finish(wrong);
+        return false;
+    }
+    return true;
+}
+
 void bisect_search(struct bisection *bisection, const struct specimen *specimen, int64_t iteration,
                    int depth)
 {
-    const struct instruction *bad = bisect_first_bad(bisection, specimen);
-    struct golden_values values;
-    struct specimen part = {0};
-    bool isolated;
-    golden_values_find_operands(specimen, bad, &values);
-    bool has_part = find_part(bisection, specimen, bad, &values, &part, &isolated);
+    const struct instruction *output = bisect_bad_output(bisection, specimen);
+    struct wrong wrong;
+    if (!find_wrong(bisection, specimen, output, true, &wrong)) {
+        find_wrong(bisection, specimen, output, false, &wrong);
+    }
+    const struct instruction *bad = wrong.instruction;
     struct bisect_level *level = bisect_add_level(bisection, bad);
     level->iteration = iteration;
-    level->isolated = isolated;
+    level->isolated = wrong.isolated;
+    level->narrowed = wrong.narrowed;
     if (bisection->device_count > 1) {
         set_devices(level, bisection);
     }
     bisect_set_note(bisection, "%s",
-                    isolated ? ""
-                             : "it fails only together with what comes before it: its operands are "
-                               "right, and alone on them it passes");
-    if (has_part) {
-        bisect_keep_part(bisection, &part);
+                    wrong.isolated ? ""
+                                   : "it fails only together with what comes before it: its "
+                                     "operands are right, and alone on them it passes");
+    if (wrong.has_part) {
+        bisect_keep_part(bisection, &wrong.part);
     }
     int levels = bisection->result->level_count;
     if (bisect_has_inside(bad)) {
-        if (!bisect_go_inside(bisection, specimen, bad, &values, depth) &&
+        if (!bisect_go_inside(bisection, specimen, bad, &wrong.values, depth) &&
             levels == bisection->result->level_count && bisection->result->note[0] == '\0') {
             bisect_set_note(bisection, "what it calls passes on its own");
         }
-    } else if (has_part) {
-        bisect_applied(bisection, specimen, bad, &values, &part);
+    } else if (wrong.has_part) {
+        bisect_applied(bisection, specimen, bad, &wrong.values, &wrong.part);
     }
-    if (has_part) {
-        specimen_finish(&part);
-    }
-    golden_values_finish(&values);
+    wrong_finish(&wrong);
 }
 
 /* --- the public face --- */

@@ -19,6 +19,9 @@ struct bisect_level {
     const char *opcode;
     int64_t iteration; /* of the loop whose body this level is in; −1 elsewhere */
     bool isolated;     /* it also fails alone on the reference's operands */
+    /* Cuts took long, so that they began with the golden's values of what had passed. Only what is
+     * isolated is found so. */
+    bool narrowed;
     /* In a computation that the level above applies to elements (a reducer, a comparator, what a
      * scatter combines with, a map). Isolated: the computation fails alone, on samples of the
      * operands' elements; else what applies it fails with this and passes without. */
@@ -38,7 +41,8 @@ struct bisect_options {
     void *context;
     bool known_to_fail;      /* the whole: then it is judged in haste however quick the golden is */
     int64_t iterations_most; /* of a loop that are tried; 0 = 1000 */
-    int runs;                /* of each part, until one fails: for what fails now and then; 0 = 1 */
+    double narrow_from; /* seconds of a cut from which cuts are narrowed; 0 = 1; −1 = never */
+    int runs;           /* of each part, until one fails: for what fails now and then; 0 = 1 */
 };
 
 struct bisect_result {

@@ -1,13 +1,35 @@
-/* Bisection on one level: cuts of an entry computation. */
+/* Bisection on one level: cuts of an entry computation.
+ *
+ * Where a cut takes long, since the backend compiles slowly or the golden computes much, cuts are
+ * *narrowed*: what cuts that passed depend on is no longer computed, its values are the golden's.
+ * Then all cuts together take little more than the first, where else each takes as long. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "compare/bisect_internal.h"
 #include "hlo/base/arena.h"
+#include "hlo/base/clock.h"
 #include "hlo/base/error.h"
+#include "hlo/literal.h"
 
 /* What is known of the cut at an instruction. */
 enum { UNKNOWN, GOOD, BAD };
+
+static const double narrow_from_default = 1; /* seconds of a cut */
+enum { NARROW_LEAST = 16 };                  /* instructions: fewer are not worth an evaluation */
+
+struct cuts {
+    struct bisection *bisection;
+    const struct specimen *specimen;
+    double seconds; /* that the last cut took */
+    /* Of instructions of the entry: */
+    char *known;
+    bool *good;  /* cuts that passed depend on them */
+    bool *given; /* parameters of cuts, with `values` */
+    bool narrowed;
+    int size; /* how many others the wrong one depends on */
+    struct golden_values values;
+};
 
 static bool flat(const struct shape *shape)
 {
@@ -37,17 +59,20 @@ static bool can_be_cut(const struct instruction *instruction)
     }
 }
 
-static bool cut_fails(struct bisection *bisection, const struct specimen *specimen,
-                      const struct instruction *instruction)
+static bool cut_fails(struct cuts *cuts, const struct instruction *instruction)
 {
     struct specimen cut;
     struct error ignored = {0};
-    if (!specimen_cut(specimen, instruction, &cut, &ignored)) {
+    double start = clock_seconds();
+    if (!specimen_cut_between(cuts->specimen, cuts->given, golden_value_of, &cuts->values,
+                              instruction, &cut, &ignored)) {
         return false;
     }
-    bisect_say(bisection, "cut at", instruction->name);
-    bool bad = bisect_fails(bisection, &cut, NULL);
+    bisect_say(cuts->bisection, "cut at", instruction->name);
+    bool bad = bisect_fails(cuts->bisection, &cut, NULL);
     specimen_finish(&cut);
+    cuts->seconds = clock_seconds() - start;
+    cuts->known[instruction->id] = bad ? BAD : GOOD;
     return bad;
 }
 
@@ -97,76 +122,161 @@ static const struct instruction *middle_of(const struct computation *entry, cons
     return best;
 }
 
+/* --- narrower --- */
+
+/* May its value be a parameter's? */
+static bool can_be_given(const struct instruction *instruction)
+{
+    return shape_is_array(instruction->shape) && !shape_is_dynamic(instruction->shape) &&
+           instruction->opcode != OP_PARAMETER && instruction->opcode != OP_CONSTANT;
+}
+
+/* Marks what is good and needed by what is not, for `bad`; returns how many others are needed. */
+static int mark_border(const struct cuts *cuts, const struct instruction *bad, bool *border)
+{
+    const struct computation *entry = cuts->specimen->module->entry;
+    bool *needed = memory_zalloc((size_t)entry->count + 1);
+    int count = 0;
+    needed[bad->id] = true;
+    for (int i = bad->id; i >= 0; i--) { /* users come after what they use */
+        const struct instruction *instruction = entry->instructions[i];
+        border[i] = needed[i] && cuts->good[i] && can_be_given(instruction);
+        count += needed[i] && !border[i];
+        for (int k = 0; needed[i] && !border[i] && k < instruction->operand_count; k++) {
+            needed[instruction->operands[k]->id] = true;
+        }
+    }
+    free(needed);
+    return count;
+}
+
+/* After a cut that passed: gives what it depends on, if that makes cuts notably smaller. */
+static void narrow(struct cuts *cuts, const struct instruction *bad)
+{
+    const struct computation *entry = cuts->specimen->module->entry;
+    bool *border = memory_zalloc((size_t)entry->count + 1);
+    for (int i = 0; i < entry->count; i++) { /* an element of a tuple is as good as that */
+        const struct instruction *instruction = entry->instructions[i];
+        cuts->good[i] |=
+            instruction->opcode == OP_GET_TUPLE_ELEMENT && cuts->good[instruction->operands[0]->id];
+    }
+    int size = mark_border(cuts, bad, border);
+    if (4 * size > 3 * cuts->size || cuts->size < NARROW_LEAST) {
+        free(border);
+        return;
+    }
+    golden_values_finish(&cuts->values);
+    bisect_say(cuts->bisection, "what goes before", bad->name);
+    golden_values_find_marked(cuts->specimen, border, &cuts->values);
+    free(cuts->given);
+    cuts->given = border;
+    cuts->size = size;
+    cuts->narrowed = true;
+    cuts->known[bad->id] = UNKNOWN; /* it was seen to fail with what was computed */
+}
+
+/* --- the search --- */
+
 /* An operand at which the cut fails too; NULL: none. Tuples and what cannot be a result are looked
  * through; constants count, since they can be wrong in themselves. */
-static const struct instruction *bad_operand(struct bisection *bisection,
-                                             const struct specimen *specimen,
-                                             const struct instruction *instruction, char *known)
+static const struct instruction *bad_operand(struct cuts *cuts,
+                                             const struct instruction *instruction)
 {
     for (int k = 0; k < instruction->operand_count; k++) {
         const struct instruction *operand = instruction->operands[k];
+        if (cuts->narrowed && cuts->good[operand->id]) {
+            continue;
+        }
         if (!can_be_cut(operand) && operand->opcode != OP_CONSTANT) {
-            operand = bad_operand(bisection, specimen, operand, known);
+            operand = bad_operand(cuts, operand);
             if (operand != NULL) {
                 return operand;
             }
             continue;
         }
-        if (known[operand->id] == UNKNOWN) {
-            known[operand->id] = cut_fails(bisection, specimen, operand) ? BAD : GOOD;
+        if (cuts->known[operand->id] == UNKNOWN) {
+            cut_fails(cuts, operand);
         }
-        if (known[operand->id] == BAD) {
+        if (cuts->known[operand->id] == BAD) {
             return operand;
         }
     }
     return NULL;
 }
 
-/* An instruction at which the cut fails while those at its operands pass; `bad` is one where it
- * fails. */
-static const struct instruction *first_bad(struct bisection *bisection,
-                                           const struct specimen *specimen,
-                                           const struct instruction *bad)
+/* Halving of what the wrong one depends on finds it at once when all that depends on a wrong value
+ * is wrong: what is right has nothing wrong below it. */
+static const struct instruction *halve(struct cuts *cuts, const struct instruction *bad,
+                                       double narrow_from)
 {
-    const struct computation *entry = specimen->module->entry;
+    const struct computation *entry = cuts->specimen->module->entry;
     size_t room = ((size_t)entry->count + 1) * sizeof(bool);
     bool *candidates = memory_zalloc(room), *marks = memory_zalloc(room);
-    char *known = memory_zalloc((size_t)entry->count + 1);
-    known[bad->id] = BAD;
-    /* Halving of what the wrong one depends on finds it at once when all that depends on a wrong
-     * value is wrong: what is right has nothing wrong below it. */
     int count = 0;
     mark_ancestors(entry, bad, candidates);
     for (int i = 0; i < entry->count; i++) {
+        cuts->size += candidates[i];
         candidates[i] &= i != bad->id && can_be_cut(entry->instructions[i]);
         count += candidates[i];
     }
     while (count > 0) {
         const struct instruction *middle = middle_of(entry, candidates, count, marks);
-        bool wrong = cut_fails(bisection, specimen, middle);
-        known[middle->id] = wrong ? BAD : GOOD;
+        bool wrong = cut_fails(cuts, middle);
         bad = wrong ? middle : bad;
         mark_ancestors(entry, middle, marks);
+        for (int i = 0; i < entry->count; i++) {
+            cuts->good[i] |= marks[i] && !wrong;
+        }
+        if (!wrong && narrow_from >= 0 && cuts->seconds >= narrow_from) {
+            narrow(cuts, bad);
+        }
         count = 0;
         for (int i = 0; i < entry->count; i++) {
-            candidates[i] &= marks[i] == wrong && i != middle->id;
+            candidates[i] &= marks[i] == wrong && i != middle->id && !cuts->good[i];
             count += candidates[i];
         }
     }
-    /* Where it is not so, there is still something before what was found. */
-    for (const struct instruction *before = bad; before != NULL;) {
-        bad = before;
-        before = bad_operand(bisection, specimen, bad, known);
-    }
     free(candidates);
     free(marks);
-    free(known);
     return bad;
 }
 
-/* The output of the entry that fails, which was the last to be run: the element of a tuple that is
- * furthest off, or the root if it is no tuple or wrong in itself. */
-static const struct instruction *bad_output(struct bisection *bisection,
+/* `bad` is an instruction where the cut fails. */
+static const struct instruction *first_bad(struct cuts *cuts, const struct instruction *bad,
+                                           double narrow_from)
+{
+    bad = halve(cuts, bad, narrow_from);
+    if (cuts->narrowed && cuts->known[bad->id] == UNKNOWN && !cut_fails(cuts, bad)) {
+        return NULL;
+    }
+    /* Where halving was misled, there is still something before what was found. */
+    for (const struct instruction *before = bad; before != NULL;) {
+        bad = before;
+        before = bad_operand(cuts, bad);
+    }
+    return bad;
+}
+
+static void cuts_init(struct cuts *cuts, struct bisection *bisection,
+                      const struct specimen *specimen)
+{
+    size_t room = (size_t)specimen->module->entry->count + 1;
+    *cuts = (struct cuts){.bisection = bisection,
+                          .specimen = specimen,
+                          .known = memory_zalloc(room),
+                          .good = memory_zalloc(room),
+                          .given = memory_zalloc(room)};
+}
+
+static void cuts_finish(struct cuts *cuts)
+{
+    golden_values_finish(&cuts->values);
+    free(cuts->known);
+    free(cuts->good);
+    free(cuts->given);
+}
+
+const struct instruction *bisect_bad_output(struct bisection *bisection,
                                             const struct specimen *specimen)
 {
     const struct instruction *root = specimen->module->entry->root;
@@ -174,14 +284,24 @@ static const struct instruction *bad_output(struct bisection *bisection,
         return root;
     }
     const struct instruction *output = root->operands[bisection->leaf % root->operand_count];
-    return (can_be_cut(output) || output->opcode == OP_CONSTANT) &&
-                   cut_fails(bisection, specimen, output)
-               ? output
-               : root;
+    struct cuts cuts;
+    cuts_init(&cuts, bisection, specimen);
+    bool fails = (can_be_cut(output) || output->opcode == OP_CONSTANT) && cut_fails(&cuts, output);
+    cuts_finish(&cuts);
+    return fails ? output : root;
 }
 
 const struct instruction *bisect_first_bad(struct bisection *bisection,
-                                           const struct specimen *specimen)
+                                           const struct specimen *specimen,
+                                           const struct instruction *output, bool *narrow)
 {
-    return first_bad(bisection, specimen, bad_output(bisection, specimen));
+    double asked = bisection->options->narrow_from;
+    double from = !*narrow ? -1 : asked == 0 ? narrow_from_default : asked;
+    struct cuts cuts;
+    cuts_init(&cuts, bisection, specimen);
+    cuts.known[output->id] = BAD;
+    const struct instruction *bad = first_bad(&cuts, output, from);
+    *narrow = cuts.narrowed;
+    cuts_finish(&cuts);
+    return bad;
 }

@@ -34,10 +34,16 @@ void bisect_search(struct bisection *bisection, const struct specimen *specimen,
 
 /* --- bisect_cuts.c --- */
 
-/* An instruction of the entry at which the cut fails while those at its operands pass. The specimen
- * fails, and was the last to be run. */
+/* The output of the entry that fails: the element of a tuple that is furthest off, or the root if
+ * it is no tuple or wrong in itself. The specimen fails, and was the last to be run. */
+const struct instruction *bisect_bad_output(struct bisection *bisection,
+                                            const struct specimen *specimen);
+/* An instruction of the entry at which the cut fails while those at its operands pass; the cut at
+ * `output` fails. *narrow: may cuts be narrowed (bisect_level); then, whether they were. NULL: the
+ * answer got lost as they were. */
 const struct instruction *bisect_first_bad(struct bisection *bisection,
-                                           const struct specimen *specimen);
+                                           const struct specimen *specimen,
+                                           const struct instruction *output, bool *narrow);
 
 /* --- bisect_inside.c --- */
 

@@ -73,6 +73,12 @@ void golden_values_find(const struct specimen *specimen, struct golden_values *v
     find(specimen, NULL, values);
 }
 
+void golden_values_find_marked(const struct specimen *specimen, const bool *marks,
+                               struct golden_values *values)
+{
+    find(specimen, marks, values);
+}
+
 static void want_operands(const struct instruction *instruction, bool *wanted)
 {
     for (int k = 0; k < instruction->operand_count; k++) {
@@ -91,7 +97,7 @@ void golden_values_find_operands(const struct specimen *specimen,
 {
     bool *wanted = memory_zalloc(((size_t)specimen->module->entry->count + 1) * sizeof *wanted);
     want_operands(instruction, wanted);
-    find(specimen, wanted, values);
+    golden_values_find_marked(specimen, wanted, values);
     free(wanted);
 }
 

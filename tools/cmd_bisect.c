@@ -60,7 +60,8 @@ static void print_evidence(const struct bisect_result *result, const struct modu
                "gives it fails\n",
                last->computation, last->instruction);
     } else {
-        printf("  accumulated: the module cut there fails; cut at its operands it passes\n");
+        printf("  accumulated: %sthe module cut there fails; cut at its operands it passes\n",
+               last->narrowed ? "from the golden's values of what had passed on, " : "");
         printf("  isolated: alone on the reference's operands it %s\n",
                last->isolated ? "fails" : "passes");
     }
@@ -139,12 +140,12 @@ static json_t *result_json(const struct bisect_command *command, const struct bi
     for (int i = 0; i < result->level_count; i++) {
         const struct bisect_level *level = &result->levels[i];
         json_array_append_new(
-            levels,
-            json_pack("{s:s, s:s, s:s, s:I, s:b, s:b, s:i, s:i, s:i}", "computation",
-                      level->computation, "instruction", level->instruction, "opcode",
-                      level->opcode, "iteration", (json_int_t)level->iteration, "isolated",
-                      level->isolated, "applied", level->applied, "device", level->device,
-                      "devices_wrong", level->devices_wrong, "device_count", level->device_count));
+            levels, json_pack("{s:s, s:s, s:s, s:I, s:b, s:b, s:b, s:i, s:i, s:i}", "computation",
+                              level->computation, "instruction", level->instruction, "opcode",
+                              level->opcode, "iteration", (json_int_t)level->iteration, "isolated",
+                              level->isolated, "narrowed", level->narrowed, "applied",
+                              level->applied, "device", level->device, "devices_wrong",
+                              level->devices_wrong, "device_count", level->device_count));
     }
     struct text text;
     text_init(&text);

@@ -23,6 +23,41 @@ bool specimen_cut(const struct specimen *specimen, const struct instruction *ins
     return finish_part(part, err);
 }
 
+/* The instruction of the part becomes a parameter with the values of `old`, one a set, if there are
+ * such for all sets. */
+static void become_parameter(struct specimen *part, struct instruction *instruction,
+                             shrink_value *value, void *context, const struct instruction *old)
+{
+    int sets = specimen_sets(part), count = 0;
+    struct literal **arguments = memory_zalloc(((size_t)sets + 1) * sizeof(struct literal *));
+    while (count < sets && (arguments[count] = value(context, old, count)) != NULL) {
+        count++;
+    }
+    if (count == sets) {
+        shrink_become_parameter(part, instruction, arguments);
+    }
+    for (int s = 0; count < sets && s < count; s++) {
+        literal_release(arguments[s]);
+    }
+    free(arguments);
+}
+
+bool specimen_cut_between(const struct specimen *specimen, const bool *given, shrink_value *value,
+                          void *context, const struct instruction *instruction,
+                          struct specimen *part, struct error *err)
+{
+    const struct computation *from = specimen->module->entry;
+    specimen_borrow(specimen, part);
+    struct computation *entry = part->module->entry;
+    for (int i = 0; i < from->count; i++) {
+        if (given[i]) {
+            become_parameter(part, entry->instructions[i], value, context, from->instructions[i]);
+        }
+    }
+    entry->root = entry->instructions[instruction->id];
+    return finish_part(part, err);
+}
+
 bool specimen_is_chain(const struct instruction *operand)
 {
     switch (operand->opcode) {
@@ -109,25 +144,6 @@ bool specimen_of_device(const struct specimen *specimen, int set, struct specime
     return finish_part(part, err);
 }
 
-/* The instruction of the part becomes a parameter with the values of `old`, one a set, if there are
- * such for all sets. */
-static void become_parameter(struct specimen *part, struct instruction *instruction,
-                             shrink_value *value, void *context, const struct instruction *old)
-{
-    int sets = specimen_sets(part), count = 0;
-    struct literal **arguments = memory_zalloc(((size_t)sets + 1) * sizeof(struct literal *));
-    while (count < sets && (arguments[count] = value(context, old, count)) != NULL) {
-        count++;
-    }
-    if (count == sets) {
-        shrink_become_parameter(part, instruction, arguments);
-    }
-    for (int s = 0; count < sets && s < count; s++) {
-        literal_release(arguments[s]);
-    }
-    free(arguments);
-}
-
 static struct literal *constant_value(void *context, const struct instruction *constant, int set)
 {
     (void)context;
@@ -166,17 +182,15 @@ bool specimen_context(const struct specimen *specimen, int depth, shrink_value *
             *own = *own < distance[i] + 1 ? *own : distance[i] + 1;
         }
     }
-    specimen_borrow(specimen, part);
-    struct computation *entry = part->module->entry;
+    bool *given = memory_zalloc((size_t)from->count + 1);
     for (int i = 0; i < from->count; i++) {
         const struct instruction *old = from->instructions[i];
-        bool stays = distance[i] <= depth || distance[i] > from->count ||
-                     old->opcode == OP_PARAMETER || old->opcode == OP_CONSTANT ||
-                     !shape_is_array(old->shape) || shape_is_dynamic(old->shape);
-        if (!stays) {
-            become_parameter(part, entry->instructions[i], value, context, old);
-        }
+        given[i] = distance[i] > depth && distance[i] <= from->count &&
+                   old->opcode != OP_PARAMETER && old->opcode != OP_CONSTANT &&
+                   shape_is_array(old->shape) && !shape_is_dynamic(old->shape);
     }
+    bool ok = specimen_cut_between(specimen, given, value, context, from->root, part, err);
+    free(given);
     free(distance);
-    return finish_part(part, err);
+    return ok;
 }

@@ -50,6 +50,12 @@ typedef struct literal *shrink_value(void *context, const struct instruction *in
 /* Everything up to an instruction of the entry, which is the result. */
 bool specimen_cut(const struct specimen *specimen, const struct instruction *instruction,
                   struct specimen *part, struct error *err);
+/* The same, with parameters in the place of those that are marked, by instruction of the entry;
+ * their arguments are what `value` gives (retained; NULL where it has none: then the instruction
+ * stays as it is computed). */
+bool specimen_cut_between(const struct specimen *specimen, const bool *given, shrink_value *value,
+                          void *context, const struct instruction *instruction,
+                          struct specimen *part, struct error *err);
 /* An instruction of the entry alone; its operands are parameters with these values (retained), by
  * set, then by instruction of the entry; what has none stays as it is computed. What ends an
  * asynchronous chain takes the chain along. */

@@ -1,6 +1,7 @@
 /* Bisection and planted backends: the fault stands in a known instruction, which has to be named,
  * on every level. */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,6 +174,133 @@ START_TEST(test_what_is_allowed_is_not_found)
 }
 END_TEST
 
+/* --- cuts that begin where all is well --- */
+
+enum { LINKS = 20 };
+
+/* Subtractions, a loop of one, subtractions: x0 … x19, w, x20 … x39. */
+static struct specimen read_chain(void)
+{
+    struct text text;
+    struct error err = {0};
+    text_init(&text);
+    text_append(
+        &text,
+        "HloModule chain\n"
+        "body { s = (s32[], f32[4], f32[4]) parameter(0)\n"
+        "  i = s32[] get-tuple-element(s), index=0 x = f32[4] get-tuple-element(s), index=1\n"
+        "  y = f32[4] get-tuple-element(s), index=2 one = s32[] constant(1)\n"
+        "  j = s32[] add(i, one) z = f32[4] subtract(x, y)\n"
+        "  ROOT t = (s32[], f32[4], f32[4]) tuple(j, z, y) }\n"
+        "condition { s = (s32[], f32[4], f32[4]) parameter(0)\n"
+        "  i = s32[] get-tuple-element(s), index=0 n = s32[] constant(3)\n"
+        "  ROOT l = pred[] compare(i, n), direction=LT }\n"
+        "ENTRY main { a = f32[4] parameter(0) b = f32[4] parameter(1)\n"
+        "  k = s32[] constant(0) x0 = f32[4] subtract(a, b)\n");
+    for (int i = 1; i < 2 * LINKS; i++) {
+        if (i == LINKS) {
+            text_printf(&text,
+                        "  init = (s32[], f32[4], f32[4]) tuple(k, x%d, b)\n"
+                        "  w = (s32[], f32[4], f32[4]) while(init), condition=condition, "
+                        "body=body\n  e = f32[4] get-tuple-element(w), index=1\n"
+                        "  same = f32[4] get-tuple-element(w), index=2\n"
+                        "  x%d = f32[4] subtract(e, same)\n",
+                        i - 1, i);
+        } else {
+            text_printf(&text, "  x%d = f32[4] subtract(x%d, %s)\n", i, i - 1,
+                        i < LINKS ? "b" : "same");
+        }
+    }
+    text_printf(&text, "  n = f32[4] negate(x3)\n  ROOT r = (f32[4], f32[4]) tuple(x%d, n) }\n",
+                2 * LINKS - 1);
+    struct specimen specimen = {.module = text_read_module(text.data, text.size, "test", 1, &err)};
+    ck_assert_msg(specimen.module != NULL, "%d:%d %s", err.line, err.column, err.message);
+    text_finish(&text);
+    specimen.argument_count = 2;
+    specimen.arguments = memory_zalloc(3 * sizeof *specimen.arguments);
+    struct input_options inputs = {.seed = 1};
+    ck_assert(inputs_generate(specimen.module, &inputs, specimen.arguments, NULL, &err));
+    return specimen;
+}
+
+/* A cut that took long, however quick it was: 1e-9 s. */
+static void bisect_chain(struct backend *backend, struct bisect_result *result)
+{
+    struct specimen specimen = read_chain();
+    struct error err = {0};
+    struct backend *reference = backend_open("interp:", NULL, &err);
+    struct bisect_options options = {.backend = backend,
+                                     .reference = reference,
+                                     .differential = {.tolerance = TOLERANCE_BITS},
+                                     .narrow_from = 1e-9};
+    ck_assert_msg(bisect_run(&specimen, &options, result, &err), "%s", err.message);
+    ck_assert_int_ge(result->level_count, 1);
+    backend_close(reference);
+    specimen_finish(&specimen);
+}
+
+/* Wherever in the chain it is wrong; most often with fewer instructions than there are in a cut. */
+START_TEST(test_narrowed)
+{
+    int narrowed = 0;
+    for (int i = 0; i < 2 * LINKS; i++) {
+        char uri[80], name[16];
+        struct error err = {0};
+        snprintf(name, sizeof name, "x%d", i);
+        snprintf(uri, sizeof uri, "mutant:operands?instruction=%s", name);
+        struct backend *backend = backend_open(uri, NULL, &err);
+        struct bisect_result result;
+        bisect_chain(backend, &result);
+        ck_assert_int_eq(result.level_count, 1);
+        ck_assert_str_eq(result.levels[0].instruction, name);
+        ck_assert(result.levels[0].isolated);
+        ck_assert_int_eq(result.confirming_failures, 1);
+        ck_assert_int_le(result.runs, 14);
+        narrowed += result.levels[0].narrowed;
+        bisect_result_finish(&result);
+        backend_close(backend);
+    }
+    ck_assert_int_ge(narrowed, LINKS);
+}
+END_TEST
+
+/* Wrong where x30 comes together with x12, far above it: each is right alone. */
+static void together_run(struct backend *backend, const struct backend_job *job,
+                         struct run_result *result, struct text *message)
+{
+    struct error err = {0};
+    const struct computation *entry = job->module->entry;
+    const struct instruction *above = computation_find(entry, "x12");
+    (void)backend;
+    (void)message;
+    result->outputs[0] =
+        interp_evaluate(job->module, job->arguments, job->argument_count, NULL, &err);
+    ck_assert_msg(result->outputs[0] != NULL, "%s", err.message);
+    if (computation_find(entry, "x30") != NULL && above != NULL && above->opcode == OP_SUBTRACT) {
+        result->outputs[0] = literal_own_take(result->outputs[0], &err);
+        struct literal *output = result->outputs[0];
+        output = shape_is_tuple(output->shape) ? output->elements[0] : output;
+        literal_set_double(output, 1, literal_get_double(output, 1) + 1);
+    }
+    result->outcome = OUTCOME_PASS;
+}
+
+START_TEST(test_together)
+{
+    static const struct backend_impl impl = {.run = together_run};
+    char uri[] = "cpu:";
+    struct backend backend = {.impl = &impl, .scheme = "cpu", .uri = uri};
+    struct bisect_result result;
+    bisect_chain(&backend, &result);
+    ck_assert_int_eq(result.level_count, 1);
+    ck_assert_str_eq(result.levels[0].instruction, "x30");
+    ck_assert(!result.levels[0].isolated && !result.levels[0].narrowed);
+    ck_assert(strstr(result.note, "only together with what comes before") != NULL);
+    ck_assert_ptr_nonnull(computation_find(result.part.module->entry, "x12"));
+    bisect_result_finish(&result);
+}
+END_TEST
+
 START_TEST(test_nothing_to_find)
 {
     struct bisect_result result;
@@ -278,6 +406,8 @@ int main(void)
     tcase_add_loop_test(tests, test_named, 0, sizeof cases / sizeof *cases);
     tcase_add_loop_test(tests, test_refused, 0, sizeof refused / sizeof *refused);
     tcase_add_test(tests, test_what_is_allowed_is_not_found);
+    tcase_add_test(tests, test_narrowed);
+    tcase_add_test(tests, test_together);
     tcase_add_test(tests, test_nothing_to_find);
     tcase_add_test(tests, test_flaky);
     tcase_add_test(tests, test_flaky_named);
