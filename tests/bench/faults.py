@@ -27,6 +27,7 @@ GOALS = {"named": 0.95, "instructions": 5, "elements": 16, "most": 25, "seconds"
 # What is wrong in a computation that combines or compares is the fault of what applies it.
 APPLIED = {"reducer", "sort_order"}
 DRAW_MOST = 30  # seconds until a verdict on a fault that is drawn; else bisect says whether it shows
+RUN_MOST = 180  # seconds for one run: XLA's CPU may compile for over a minute where two go on at once
 ATTEMPTS = 6  # places that are tried in a module until a fault shows
 MODULES_TRIED = 40  # modules, until there is a fault
 ROUNDS = 4  # through them
@@ -114,12 +115,13 @@ class Measurement:
         report = self.folder / f"{number}.json"
         status, _, said, cpu = self.run("bisect", fault["module"], "--backend", self.backend(fault), "-q",
                                         "--json", report, "-o",
-                                        self.folder / f"{number}.part.hlo",
-                                        limit=self.options.limit * 4)
-        fault["shows"] = status != 0
+                                        self.folder / f"{number}.part.hlo", "--timeout", RUN_MOST,
+                                        limit=self.options.limit)
+        found = json.loads(report.read_text()) if status == 1 else None
+        fault["shows"] = status != 0 if found is None else found["signature"].startswith("MISMATCH")
         fault["bisect_cpu"] = cpu
         fault["bisect_seconds"] = time.monotonic() - began
-        fault["levels"] = json.loads(report.read_text())["levels"] if status == 1 else []
+        fault["levels"] = found["levels"] if found else []
         fault["bisect_message"] = said.strip()
         fault["named"] = self.is_named(fault)
 
@@ -146,7 +148,7 @@ class Measurement:
         output = self.folder / f"{number}.reduced.hlo"
         status, said, wrong, cpu = self.run(
             "shrink", fault["module"], "--backend", self.backend(fault), "-o", output, "--time",
-            self.options.limit, "--jobs", 1, limit=self.options.limit * 4)
+            self.options.limit, "--jobs", 1, "--timeout", RUN_MOST, limit=self.options.limit * 2)
         fault["shrink_cpu"] = cpu
         fault["shrink_seconds"] = time.monotonic() - began
         fault["shrink_message"] = (said + wrong).strip()
@@ -329,7 +331,7 @@ def main():
                         help=f"of them in modules of over {LARGE} instructions (default 40)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--limit", type=int, default=120, help="seconds for one shrink (120)")
+    parser.add_argument("--limit", type=int, default=600, help="seconds for one bisect, one shrink (600)")
     parser.add_argument("--of", default="cpu:", help="the other backend that has faults")
     parser.add_argument("--modules", nargs="+", type=pathlib.Path, help="files or folders")
     parser.add_argument("--keep", type=pathlib.Path,
