@@ -24,10 +24,11 @@ struct cuts {
     double seconds; /* that the last cut took */
     /* Of instructions of the entry: */
     char *known;
-    bool *good;  /* cuts that passed depend on them */
-    bool *given; /* parameters of cuts, with `values` */
+    bool *good;     /* cuts that passed depend on them */
+    bool *given;    /* parameters of cuts, with `values` */
+    int64_t *sizes; /* how many instructions it is, with those of what it calls */
     bool narrowed;
-    int size; /* how many others the wrong one depends on */
+    int64_t size; /* of what the cut at the wrong one computes */
     struct golden_values values;
 };
 
@@ -131,23 +132,24 @@ static bool can_be_given(const struct instruction *instruction)
            instruction->opcode != OP_PARAMETER && instruction->opcode != OP_CONSTANT;
 }
 
-/* Marks what is good and needed by what is not, for `bad`; returns how many others are needed. */
-static int mark_border(const struct cuts *cuts, const struct instruction *bad, bool *border)
+/* Marks what is good and needed by what is not, for `bad`; returns the size of what is needed with
+ * that. */
+static int64_t mark_border(const struct cuts *cuts, const struct instruction *bad, bool *border)
 {
     const struct computation *entry = cuts->specimen->module->entry;
     bool *needed = memory_zalloc((size_t)entry->count + 1);
-    int count = 0;
+    int64_t size = 0;
     needed[bad->id] = true;
     for (int i = bad->id; i >= 0; i--) { /* users come after what they use */
         const struct instruction *instruction = entry->instructions[i];
         border[i] = needed[i] && cuts->good[i] && can_be_given(instruction);
-        count += needed[i] && !border[i];
+        size += needed[i] && !border[i] ? cuts->sizes[i] : 0;
         for (int k = 0; needed[i] && !border[i] && k < instruction->operand_count; k++) {
             needed[instruction->operands[k]->id] = true;
         }
     }
     free(needed);
-    return count;
+    return size;
 }
 
 /* After a cut that passed: gives what it depends on, if that makes cuts notably smaller. */
@@ -160,7 +162,7 @@ static void narrow(struct cuts *cuts, const struct instruction *bad)
         cuts->good[i] |=
             instruction->opcode == OP_GET_TUPLE_ELEMENT && cuts->good[instruction->operands[0]->id];
     }
-    int size = mark_border(cuts, bad, border);
+    int64_t size = mark_border(cuts, bad, border);
     if (4 * size > 3 * cuts->size || cuts->size < NARROW_LEAST) {
         free(border);
         return;
@@ -215,7 +217,7 @@ static const struct instruction *halve(struct cuts *cuts, const struct instructi
     int count = 0;
     mark_ancestors(entry, bad, candidates);
     for (int i = 0; i < entry->count; i++) {
-        cuts->size += candidates[i];
+        cuts->size += candidates[i] ? cuts->sizes[i] : 0;
         candidates[i] &= i != bad->id && can_be_cut(entry->instructions[i]);
         count += candidates[i];
     }
@@ -257,15 +259,44 @@ static const struct instruction *first_bad(struct cuts *cuts, const struct instr
     return bad;
 }
 
+/* known: by computation, 0 = not yet. */
+static int64_t computation_size(const struct computation *computation, int64_t *known);
+
+static int64_t instruction_size(const struct instruction *instruction, int64_t *known)
+{
+    int64_t size = 1;
+    for (int c = 0; c < instruction->called_count; c++) {
+        size += computation_size(instruction->called[c], known);
+    }
+    return size;
+}
+
+static int64_t computation_size(const struct computation *computation, int64_t *known)
+{
+    int64_t size = known[computation->id];
+    for (int i = 0; known[computation->id] == 0 && i < computation->count; i++) {
+        size += instruction_size(computation->instructions[i], known);
+    }
+    known[computation->id] = size;
+    return size;
+}
+
 static void cuts_init(struct cuts *cuts, struct bisection *bisection,
                       const struct specimen *specimen)
 {
-    size_t room = (size_t)specimen->module->entry->count + 1;
+    const struct computation *entry = specimen->module->entry;
+    size_t room = (size_t)entry->count + 1;
     *cuts = (struct cuts){.bisection = bisection,
                           .specimen = specimen,
                           .known = memory_zalloc(room),
                           .good = memory_zalloc(room),
-                          .given = memory_zalloc(room)};
+                          .given = memory_zalloc(room),
+                          .sizes = memory_zalloc(room * sizeof *cuts->sizes)};
+    int64_t *known = memory_zalloc((size_t)specimen->module->count * sizeof *known);
+    for (int i = 0; i < entry->count; i++) {
+        cuts->sizes[i] = instruction_size(entry->instructions[i], known);
+    }
+    free(known);
 }
 
 static void cuts_finish(struct cuts *cuts)
@@ -274,6 +305,7 @@ static void cuts_finish(struct cuts *cuts)
     free(cuts->known);
     free(cuts->good);
     free(cuts->given);
+    free(cuts->sizes);
 }
 
 const struct instruction *bisect_bad_output(struct bisection *bisection,
