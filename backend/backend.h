@@ -122,6 +122,8 @@ void backend_compile(struct backend *backend, const struct module *module, int r
 /* Scheme, plugin, versions, platform, flags: one JSON object, for reports. Starts the worker. */
 bool backend_describe(struct backend *backend, struct text *json, struct error *err);
 const char *backend_uri(const struct backend *backend);
+/* Seconds that a run may take. */
+double backend_timeout(const struct backend *backend);
 /* Is it the golden (no worker needed, never crashes)? */
 bool backend_is_golden(const struct backend *backend);
 

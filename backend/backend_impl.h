@@ -59,7 +59,5 @@ extern const struct backend_impl backend_interp, backend_cpu, backend_cuda, back
 const char *backend_parameter(const struct backend *backend, const char *name);
 /* Gives the backend a flag unless the caller did. */
 void backend_default_flag(struct backend *backend, const char *name, const char *value);
-/* Seconds that a run may take. */
-double backend_timeout(const struct backend *backend);
 
 #endif

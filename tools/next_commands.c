@@ -3,11 +3,12 @@
 
 #include <string.h>
 
-enum follower { FIRST_WRONG, SMALLEST, WHICH_PASS, FOLLOWER_COUNT };
+enum follower { ONLY_SLOW, FIRST_WRONG, SMALLEST, WHICH_PASS, FOLLOWER_COUNT };
 
 static const struct {
     const char *label, *command;
 } followers[FOLLOWER_COUNT] = {
+    [ONLY_SLOW] = {"only slow", "run"},
     [FIRST_WRONG] = {"first wrong", "bisect"},
     [SMALLEST] = {"smallest", "shrink"},
     [WHICH_PASS] = {"which pass", "passes"},
@@ -19,7 +20,7 @@ static const unsigned wanted[OUTCOME_COUNT] = {
     [OUTCOME_MISMATCH] = BIT(FIRST_WRONG) | BIT(SMALLEST) | BIT(WHICH_PASS),
     [OUTCOME_COMPILE_ERROR] = BIT(FIRST_WRONG) | BIT(SMALLEST) | BIT(WHICH_PASS),
     [OUTCOME_CRASH] = BIT(FIRST_WRONG) | BIT(SMALLEST) | BIT(WHICH_PASS),
-    [OUTCOME_TIMEOUT] = BIT(FIRST_WRONG) | BIT(SMALLEST) | BIT(WHICH_PASS),
+    [OUTCOME_TIMEOUT] = BIT(ONLY_SLOW) | BIT(FIRST_WRONG) | BIT(SMALLEST) | BIT(WHICH_PASS),
     [OUTCOME_OOM] = BIT(FIRST_WRONG) | BIT(SMALLEST) | BIT(WHICH_PASS),
     [OUTCOME_RUNTIME_ERROR] = BIT(FIRST_WRONG) | BIT(SMALLEST),
     [OUTCOME_FLAKY] = BIT(FIRST_WRONG) | BIT(SMALLEST),
@@ -28,6 +29,8 @@ static const unsigned wanted[OUTCOME_COUNT] = {
 
 /* Runs of each part of what fails now and then. */
 enum { FLAKY_RUNS = 10 };
+/* Times as long for what may only be slow. */
+static const double patience = 10;
 
 static bool backend_compiles(const char *uri)
 {
@@ -49,6 +52,9 @@ static bool follows(const struct run_entry *entry, const struct differential_res
         !again) {
         return false;
     }
+    if (follower == ONLY_SLOW) {
+        return entry->command != NULL;
+    }
     if (follower == WHICH_PASS) {
         return golden && entry->passes_options != NULL && backend_compiles(entry->backend);
     }
@@ -60,6 +66,10 @@ static void print_command(const struct run_entry *entry, const struct differenti
                           enum follower follower, struct text *out)
 {
     bool drawn = strcmp(entry->inputs, "seed") == 0;
+    if (follower == ONLY_SLOW) {
+        text_printf(out, "%s --timeout %g", entry->command, patience * entry->timeout);
+        return;
+    }
     text_printf(out, "referee %s ", followers[follower].command);
     text_shell(out, entry->module);
     text_append(out, " --backend ");

@@ -8,6 +8,7 @@
 #include "tools/run_report.h"
 
 /* Appends a line a command, "LABEL: COMMAND", in the order in which they are of use:
+ *   only slow     referee run: the same with more time, of what gave no answer
  *   first wrong   referee bisect: the instruction
  *   smallest      referee shrink: the module
  *   which pass    referee passes: of a backend that compiles

@@ -301,6 +301,7 @@ static void run_once(struct queue *queue, struct team *team, const struct loaded
             .inputs = argument_source_text(arguments->source),
             .iteration = iteration,
             .command = command.data,
+            .timeout = backend_timeout(team->backends[i]),
             .failing_options = options->failing_options,
             .passes_options = options->passes_options,
         };

@@ -13,7 +13,8 @@ struct run_entry {
     const char *backend, *reference;
     const char *inputs; /* where they came from */
     int iteration;
-    const char *command; /* that repeats this run */
+    const char *command; /* that repeats this run; NULL: nothing does */
+    double timeout;      /* seconds it was given */
     /* The run's options as `bisect` and `shrink` take them, and as `passes` does; NULL: they do not
      * take them. */
     const char *failing_options, *passes_options;

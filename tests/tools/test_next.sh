@@ -105,6 +105,13 @@ crashing="pjrt:$plugin?behave=crash_on_tanh"
 follow 'a crash' 'first wrong' 1 'first wrong: t \(tanh\)' referee run program.hlo --backend "$crashing"
 follow 'a crash' 'which pass' 1 '^CRASH' referee run program.hlo --backend "$crashing"
 
+# No answer: slow, or never.
+hanging="pjrt:$plugin?behave=hang_on_tanh"
+follow 'a hang' 'only slow' 1 'no answer after 2 s' \
+    referee run program.hlo --backend "$hanging" --timeout 0.2
+follow 'a hang' 'first wrong' 1 'first wrong: t \(tanh\)' \
+    referee run program.hlo --backend "$hanging" --timeout 0.2
+
 # JSON and the gate say the same.
 check 'JSON' 0 '^True \[.first wrong., .smallest.\]$' python3 -c '
 import json, subprocess, sys
