@@ -65,7 +65,7 @@ struct run_result {
      * partitions + partition. */
     struct literal **outputs;
     double compile_seconds, run_seconds;
-    int64_t longest_loop; /* iterations of any while, as the golden sees it on one device */
+    int64_t longest_loop; /* iterations of any while, where the golden evaluates, on one device */
 };
 void run_result_finish(struct run_result *result);
 

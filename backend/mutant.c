@@ -370,6 +370,7 @@ static void mutant_run(struct backend *backend, const struct backend_job *job,
     result->outcome = inner.outcome;
     result->compile_seconds = inner.compile_seconds;
     result->run_seconds = inner.run_seconds;
+    result->longest_loop = inner.longest_loop;
     text_append(message, inner.message);
     for (int d = 0; inner.outcome == OUTCOME_PASS && d < job->device_count; d++) {
         result->outputs[d] = literal_retain(inner.outputs[d]);

@@ -367,6 +367,7 @@ static void pieces_run(struct backend *backend, const struct backend_job *job,
     result->outcome = inner.outcome;
     result->compile_seconds = inner.compile_seconds;
     result->run_seconds = inner.run_seconds;
+    result->longest_loop = inner.longest_loop;
     text_append(message, inner.message);
     if (inner.outcome == OUTCOME_PASS) {
         struct leaf_joiner joiner = {plan, inner.outputs, 0, &state->conflict};

@@ -65,6 +65,7 @@ static void remember_run(struct backend *backend, const struct backend_job *job,
     result->outcome = last->outcome;
     result->compile_seconds = last->compile_seconds;
     result->run_seconds = last->run_seconds;
+    result->longest_loop = last->longest_loop;
     text_append(message, last->message);
     for (int d = 0; last->outcome == OUTCOME_PASS && d < job->device_count; d++) {
         result->outputs[d] = literal_retain(last->outputs[d]);

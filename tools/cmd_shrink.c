@@ -75,6 +75,13 @@ static void limit_candidates(struct shrink_command *command, double seconds)
         hangs || command->longest_loop == 0 ? 0 : 2 * command->longest_loop + 64;
 }
 
+static void count_loops(struct shrink_command *command, const struct run_result *result)
+{
+    if (result->longest_loop > command->longest_loop) {
+        command->longest_loop = result->longest_loop;
+    }
+}
+
 /* How the original fails on the backend: the first failure of the runs. False when none fails, or
  * not often enough; the odds are told. */
 static bool find_signature(struct shrink_command *command)
@@ -92,9 +99,8 @@ static bool find_signature(struct shrink_command *command)
         struct failure_signature signature;
         differential_run(command->specimen.module, test->backends[0], test->references[0], &options,
                          &result);
-        if (result.reference.longest_loop > command->longest_loop) {
-            command->longest_loop = result.reference.longest_loop;
-        }
+        count_loops(command, &result.reference);
+        count_loops(command, &result.actual); /* a fault may be that they go on */
         command->hasty = result.hasty;
         failure_signature_of(&result, &signature);
         bool fails = failure_signature_fails(&signature);

@@ -24,7 +24,7 @@ struct shrink_command {
     char *output_path; /* where it was written; free() it */
     struct progress progress;
     double start, candidate_timeout;
-    int64_t longest_loop; /* iterations, of the original on the golden */
+    int64_t longest_loop; /* iterations, of the original, on the golden or a fault in it */
 };
 
 /* Shrinks the module of the file, which is what fails (failing_set was called), and says so.

@@ -45,6 +45,42 @@ check 'go on' 0 '2 instructions, 2 elements → 2 instructions' "$referee" shrin
 check 'no module' 2 'cannot read' "$referee" shrink "$folder/none.hlo" --script true
 check 'bad numbers' 2 '--failures 1 to --runs' "$referee" shrink "$folder/out.hlo" --failures 2
 
+# The golden's loop ends after 3 iterations, the one with the fault after 1000.
+cat >"$folder/loop.hlo" <<'END'
+HloModule loop
+body {
+  s = (s32[], f32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  two = f32[] constant(2)
+  h = f32[] divide(x, two)
+  yes = pred[] compare(j, one), direction=GE
+  y = f32[] select(yes, h, x)
+  ROOT t = (s32[], f32[]) tuple(j, y)
+}
+condition {
+  s = (s32[], f32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[] get-tuple-element(s), index=1
+  most = s32[] constant(1000)
+  early = pred[] compare(i, most), direction=LT
+  least = f32[] constant(1.5)
+  far = pred[] compare(x, least), direction=GT
+  ROOT l = pred[] and(early, far)
+}
+ENTRY main {
+  k = s32[] constant(0)
+  start = f32[] constant(8)
+  init = (s32[], f32[]) tuple(k, start)
+  w = (s32[], f32[]) while(init), condition=condition, body=body
+  ROOT r = f32[] get-tuple-element(w), index=1
+}
+END
+check 'a loop that goes on' 0 '→ 4 instructions, 4 elements' "$referee" shrink \
+    "$folder/loop.hlo" --backend 'mutant:select?instruction=y' -o "$folder/loop.out.hlo"
+
 if "$referee" run -q "$source/corpus/suites/examples/softmax.hlo" >/dev/null 2>&1; then
     slices=$source/corpus/suites/known/slice_of_slice.hlo
     check 'a wrong result' 0 'fails: MISMATCH values on cpu:' "$referee" shrink "$slices" \
