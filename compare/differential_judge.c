@@ -16,8 +16,11 @@
 #include "interp/interp.h"
 
 enum { DEFAULT_SAMPLES = 4, SAMPLES_IN_DOUBT = 16 };
-/* The part of a default bound within which nothing else is asked. */
+/* The part of a default bound within which nothing else is asked, but no more than so many steps of
+ * the output (in terms of its largest element, where it has sums): in deep modules default bounds
+ * grow without end. */
 static const double near_part = 1.0 / 32;
+enum { NEAR_STEPS = 64, NEAR_STEPS_NARROW = 4 }; /* narrow: of 16 bits and fewer */
 /* The part beyond which a hasty run asks nothing else. */
 static const double far_part = 64;
 /* Parts of what few samples allow between which more samples are taken. */
@@ -55,6 +58,18 @@ static void default_bounds(struct differential_run *run, const struct profile *p
         text_clear(&run->tolerance);
         bounds_default(run->module, profile, run->result->reference.outputs[d],
                        bounds + (ptrdiff_t)d * run->leaves, &run->tolerance);
+    }
+}
+
+/* What suffices alone, of the default bounds. */
+static void set_near(const struct differential_run *run, const struct literal *reference,
+                     struct bound *bounds)
+{
+    for (int i = 0; i < run->devices * run->leaves; i++) {
+        enum type part = type_part(literal_leaf(reference, i)->shape->type);
+        double steps =
+            type_is_float(part) && type_bits(part) <= 16 ? NEAR_STEPS_NARROW : NEAR_STEPS;
+        bounds[i].near = fmin(near_part, steps / bounds[i].ulps);
     }
 }
 
@@ -195,7 +210,7 @@ static bool is_near(const struct differential_run *run)
     const struct comparison *comparison = &run->result->comparison;
     bool near = comparison->equal;
     for (int i = 0; i < comparison->leaf_count && near; i++) {
-        near = comparison->leaves[i].largest_part <= near_part ||
+        near = comparison->leaves[i].largest_part <= run->result->bounds[i].near ||
                run->factorizations[i] == FACTORIZATION_SATISFIED;
     }
     return near;
@@ -222,9 +237,6 @@ static bool compare_spread(struct differential_run *run, const struct literal *g
         return false;
     }
     bounds_level(golden, bounds, run->devices * run->leaves);
-    for (int i = 0; i < run->devices * run->leaves; i++) {
-        bounds[i].near = near_part;
-    }
     compare_again(run, reference, actual, bounds);
     return true;
 }
@@ -389,6 +401,9 @@ void differential_judge_devices(struct differential_run *run)
     struct bound *bounds = memory_zalloc(leaves * sizeof *bounds);
     result->bounds = bounds;
     initial_bounds(run, reference, bounds);
+    if (run->options->tolerance == TOLERANCE_DEFAULT) {
+        set_near(run, reference, bounds);
+    }
     run->factorizations = memory_zalloc(leaves * sizeof *run->factorizations);
     judge_factorizations(run);
     compare_again(run, reference, actual, bounds);

@@ -111,6 +111,12 @@ static enum outcome judge(const char *text, const char *made, const char *then,
     "  p3 = f32[2] multiply(p2, h)\n  p4 = f32[2] exponential(p3)\n  t = f32[2] multiply(p4, h)\n"
 #define CANCELS "  e = f32[2] exponential(x)\n  c = f32[2] constant({2.7182817, 2.7182817})\n"
 
+/* exp(−exp(−…)): what is wrong in the middle is forgotten, but worst cases add up without end. */
+#define LINK(i, j) "  n" #i " = f32[2] negate(e" #j ")\n  e" #i " = f32[2] exponential(n" #i ")\n"
+#define DEEP                                                                                  \
+    X "  e0 = f32[2] exponential(x)\n" LINK(1, 0) LINK(2, 1) LINK(3, 2) LINK(4, 3) LINK(5, 4) \
+        LINK(6, 5) LINK(7, 6) LINK(8, 7) LINK(9, 8) LINK(10, 9)
+
 struct verdict {
     const char *name, *module, *made;
     const char *arguments[4]; /* none: drawn */
@@ -168,6 +174,20 @@ static const struct verdict verdicts[] = {
              "  b = f32[2] broadcast(c), dimensions={}\n  ROOT r = f32[2] multiply(e, b)\n"),
      {"{1, 2}"},
      OUTCOME_MISMATCH,
+     OUTCOME_MISMATCH},
+    {"one per cent off where the default bound is many times the answer",
+     ENTRY(DEEP "  ROOT r = f32[2] negate(e10)\n"),
+     ENTRY(DEEP "  c = f32[] constant(-1.01)\n  b = f32[2] broadcast(c), dimensions={}\n"
+                "  ROOT r = f32[2] multiply(e10, b)\n"),
+     {"{0.1, -0.2}"},
+     OUTCOME_MISMATCH,
+     OUTCOME_MISMATCH},
+    {"a step off there",
+     ENTRY(DEEP "  ROOT r = f32[2] negate(e10)\n"),
+     ENTRY(DEEP "  c = f32[] constant(-1.0000001)\n  b = f32[2] broadcast(c), dimensions={}\n"
+                "  ROOT r = f32[2] multiply(e10, b)\n"),
+     {"{0.1, -0.2}"},
+     OUTCOME_PASS,
      OUTCOME_MISMATCH},
     {"rounded twice on the way from f64 to f16",
      ENTRY("  x = f64[2] parameter(0)\n  ROOT r = f16[2] convert(x)\n"),
