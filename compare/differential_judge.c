@@ -16,11 +16,9 @@
 #include "interp/interp.h"
 
 enum { DEFAULT_SAMPLES = 4, SAMPLES_IN_DOUBT = 16 };
-/* The part of a default bound within which nothing else is asked, but no more than so many steps of
- * the output (in terms of its largest element, where it has sums): in deep modules default bounds
- * grow without end. */
+/* The part of a default bound within which nothing else is asked, but no more than
+ * bounds_steps_at_once. */
 static const double near_part = 1.0 / 32;
-enum { NEAR_STEPS = 64, NEAR_STEPS_NARROW = 4 }; /* narrow: of 16 bits and fewer */
 /* The part beyond which a hasty run asks nothing else. */
 static const double far_part = 64;
 /* Parts of what few samples allow between which more samples are taken. */
@@ -66,9 +64,7 @@ static void set_near(const struct differential_run *run, const struct literal *r
                      struct bound *bounds)
 {
     for (int i = 0; i < run->devices * run->leaves; i++) {
-        enum type part = type_part(literal_leaf(reference, i)->shape->type);
-        double steps =
-            type_is_float(part) && type_bits(part) <= 16 ? NEAR_STEPS_NARROW : NEAR_STEPS;
+        double steps = bounds_steps_at_once(literal_leaf(reference, i)->shape->type);
         bounds[i].near = fmin(near_part, steps / bounds[i].ulps);
     }
 }
@@ -83,6 +79,7 @@ static void initial_bounds(struct differential_run *run, const struct literal *r
     switch (options->tolerance) {
     case TOLERANCE_DEFAULT:
         default_bounds(run, run->profile, bounds);
+        set_near(run, reference, bounds);
         break;
     case TOLERANCE_DERIVED:
         default_bounds(run, profile_find("strict"), bounds);
@@ -401,9 +398,6 @@ void differential_judge_devices(struct differential_run *run)
     struct bound *bounds = memory_zalloc(leaves * sizeof *bounds);
     result->bounds = bounds;
     initial_bounds(run, reference, bounds);
-    if (run->options->tolerance == TOLERANCE_DEFAULT) {
-        set_near(run, reference, bounds);
-    }
     run->factorizations = memory_zalloc(leaves * sizeof *run->factorizations);
     judge_factorizations(run);
     compare_again(run, reference, actual, bounds);

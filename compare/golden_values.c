@@ -47,7 +47,8 @@ static bool keep_value(void *context, const struct instruction *instruction,
            error_set(err, ERROR_ABORTED, "all values were seen");
 }
 
-static void find(const struct specimen *specimen, const bool *wanted, struct golden_values *values)
+void golden_values_find_marked(const struct specimen *specimen, const bool *wanted,
+                               struct golden_values *values)
 {
     values->count = specimen->module->entry->count;
     values->sets = specimen_sets(specimen);
@@ -70,13 +71,7 @@ static void find(const struct specimen *specimen, const bool *wanted, struct gol
 
 void golden_values_find(const struct specimen *specimen, struct golden_values *values)
 {
-    find(specimen, NULL, values);
-}
-
-void golden_values_find_marked(const struct specimen *specimen, const bool *marks,
-                               struct golden_values *values)
-{
-    find(specimen, marks, values);
+    golden_values_find_marked(specimen, NULL, values);
 }
 
 static void want_operands(const struct instruction *instruction, bool *wanted)

@@ -13,8 +13,9 @@ struct golden_values {
 /* Evaluates the specimen, on each of its devices; stops where it cannot go on. A specimen for
  * several devices has arguments for each. */
 void golden_values_find(const struct specimen *specimen, struct golden_values *values);
-/* The same, kept only of instructions of the entry that are marked. Stops when these are known. */
-void golden_values_find_marked(const struct specimen *specimen, const bool *marks,
+/* The same, kept only of the instructions of the entry that are wanted (NULL: all). Stops when
+ * these are known. */
+void golden_values_find_marked(const struct specimen *specimen, const bool *wanted,
                                struct golden_values *values);
 /* The same, kept only of the operands of an instruction of its entry (of those of their beginnings,
  * where they are asynchronous chains): what specimen_alone takes. Stops when these are known. */

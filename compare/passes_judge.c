@@ -16,10 +16,9 @@
 #include "hlo/module.h"
 #include "interp/interp.h"
 
-/* Default bounds are worst cases, which grow without end in deep modules. What they grant at once
- * is no more than so many steps of the output's type, or a few of the coarsest type that rounds on
- * the way (in terms of the output's largest element); beyond that the golden's spread decides. */
-enum { STEPS_AT_ONCE = 64, STEPS_AT_ONCE_NARROW = 4, STEPS_AT_ONCE_COARSEST = 2 };
+/* What default bounds grant at once may also be so many steps of the coarsest type that rounds on
+ * the way (in terms of the output's largest element). */
+enum { STEPS_AT_ONCE_COARSEST = 2 };
 
 /* A few samples move some elements of many too little by luck. Where no more than one element in
  * FEW is outside, spreads are found again, of so many times the samples (which say more exactly
@@ -181,9 +180,8 @@ static void cap(struct bound *bound, const struct literal *leaf, const struct co
     if (!type_is_float(part)) {
         return;
     }
-    double steps = type_bits(part) <= 16 ? STEPS_AT_ONCE_NARROW : STEPS_AT_ONCE;
     double unit = ldexp(1, -float_formats[part].mantissa_bits);
-    double most = fmax(steps * unit, STEPS_AT_ONCE_COARSEST * coarsest->step);
+    double most = fmax(bounds_steps_at_once(part) * unit, STEPS_AT_ONCE_COARSEST * coarsest->step);
     if (bound->rel > most) {
         bound->rel = most;
         bound->abs = fmin(bound->abs, most * literal_scale(leaf));

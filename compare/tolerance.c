@@ -332,6 +332,12 @@ void bounds_default(const struct module *module, const struct profile *profile,
     arena_finish(&arena);
 }
 
+double bounds_steps_at_once(enum type type)
+{
+    enum type part = type_part(type);
+    return type_is_float(part) && type_bits(part) <= 16 ? 4 : 64;
+}
+
 void bounds_finish(struct bound *bounds, int count)
 {
     for (int i = 0; bounds != NULL && i < count; i++) {

@@ -46,6 +46,9 @@ bool keeps_zero_signs(enum opcode opcode);
 void bounds_default(const struct module *module, const struct profile *profile,
                     const struct literal *reference, struct bound *bounds,
                     struct text *explanation);
+/* They are worst cases, which grow without end in deep modules. What they grant at once is no more
+ * than so many steps of an output of this type; beyond that the golden's spread decides. */
+double bounds_steps_at_once(enum type type);
 
 /* Adds element bounds: the golden is evaluated `samples` times with moved roundings (Monte Carlo
  * arithmetic; D. S. Parker, "Monte Carlo Arithmetic", UCLA CSD-970002, 1997) and the same

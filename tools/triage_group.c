@@ -134,8 +134,9 @@ static bool begin(struct reduction *reduction, const json_t *member, struct erro
         return false;
     }
     /* In whole seconds, so that few backends are opened. */
-    double limit = ceil(
-        shrink_candidate_seconds(&reduction->test.signature, clock_seconds() - start, timeout));
+    double limit = fmin(ceil(shrink_candidate_seconds(&reduction->test.signature,
+                                                      clock_seconds() - start, timeout)),
+                        timeout);
     reduction->backends[0] =
         team_backend(state, reduction->team, reduction->backend_name, limit, err);
     reduction->references[0] =
