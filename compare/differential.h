@@ -31,9 +31,10 @@ struct differential_options {
     const struct profile *profile;           /* NULL: by the backend's URI */
     int derived_samples;                     /* golden evaluations for spreads; 0 = 4 */
     int repeat; /* runs on the backend; differing ones are FLAKY; 0 = 1 */
-    /* What is far beyond the default tolerance is a MISMATCH at once: neither licences nor spreads
-     * are asked, which take many evaluations, if the reference has taken hasty_from seconds. For
-     * searches that ask again at their end. */
+    /* What is far beyond the default tolerance (in deep modules, where that is too wide: beyond
+     * steps of the output) is a MISMATCH at once: neither licences nor spreads are asked, which
+     * take many evaluations, if the reference has taken hasty_from seconds. For searches that ask
+     * again at their end. */
     bool hasty;
     double hasty_from;
 };

@@ -19,7 +19,8 @@ enum { DEFAULT_SAMPLES = 4, SAMPLES_IN_DOUBT = 16 };
 /* The part of a default bound within which nothing else is asked, but no more than
  * bounds_steps_at_once. */
 static const double near_part = 1.0 / 32;
-/* The part beyond which a hasty run asks nothing else. */
+/* The part beyond which a hasty run asks nothing else: of a default bound, or where that is too
+ * wide for near_part of one as narrow as to have it within bounds_steps_at_once. */
 static const double far_part = 64;
 /* Parts of what few samples allow between which more samples are taken. */
 static const double doubt_from = 0.5, doubt_to = 4;
@@ -213,15 +214,34 @@ static bool is_near(const struct differential_run *run)
     return near;
 }
 
-/* Is there a difference that bounds along the module cannot explain by far? */
-static bool is_far(const struct differential_run *run)
+/* Is there a difference that roundings cannot explain by far? If so, it is compared within bounds
+ * that say so: in deep modules those along the module are none at all. */
+static bool is_far(struct differential_run *run, const struct literal *reference,
+                   const struct literal *actual, struct bound *bounds)
 {
     const struct comparison *comparison = &run->result->comparison;
+    size_t leaves = (size_t)run->leaves * (size_t)run->devices;
+    struct bound *narrow = memory_zalloc(leaves * sizeof *narrow);
+    for (size_t i = 0; i < leaves; i++) {
+        double scale = bounds[i].near > 0 ? bounds[i].near / near_part : 1;
+        narrow[i] = bounds[i];
+        narrow[i].abs *= scale;
+        narrow[i].rel *= scale;
+        narrow[i].ulps *= scale;
+        narrow[i].near = near_part;
+    }
+    compare_again(run, reference, actual, narrow);
     bool far = false;
     for (int i = 0; i < comparison->leaf_count; i++) {
         far |=
             comparison->leaves[i].mismatches > 0 && comparison->leaves[i].largest_part >= far_part;
     }
+    if (far) {
+        memcpy(bounds, narrow, leaves * sizeof *bounds);
+    } else {
+        compare_again(run, reference, actual, bounds);
+    }
+    free(narrow);
     return far;
 }
 
@@ -403,10 +423,10 @@ void differential_judge_devices(struct differential_run *run)
     compare_again(run, reference, actual, bounds);
     bool tight = is_tightened(run);
     bool differs = !result->comparison.equal;
-    bool sure = differs && has_licences(run) && run->options->hasty &&
-                result->reference.run_seconds >= run->options->hasty_from && is_far(run);
-    result->hasty = sure;
-    if (has_licences(run) && !sure) {
+    result->hasty = has_licences(run) && run->options->hasty &&
+                    result->reference.run_seconds >= run->options->hasty_from &&
+                    is_far(run, reference, actual, bounds);
+    if (has_licences(run) && !result->hasty) {
         struct literal *golden = literal_retain(reference);
         if (differs) {
             try_licences(run, &reference, actual, bounds);

@@ -55,9 +55,11 @@ static struct literal *read_literal(const struct shape *shape, const char *text)
     return literal;
 }
 
-/* Judges `made` (and `then`, on every second run) as what a backend made of `text`. */
+/* Judges `made` (and `then`, on every second run) as what a backend made of `text`; *hasty: in
+ * haste, and was it? */
 static enum outcome judge(const char *text, const char *made, const char *then,
-                          const char *const *arguments, const char *profile, int repeat, bool hasty)
+                          const char *const *arguments, const char *profile, int repeat,
+                          bool *hasty)
 {
     static const struct backend_impl impl = {.run = stand_in_run};
     struct stand_in stand_in = {.count = then != NULL ? 2 : 1};
@@ -80,11 +82,14 @@ static enum outcome judge(const char *text, const char *made, const char *then,
         .argument_count = arguments != NULL ? count : 0,
         .profile = profile != NULL ? profile_find(profile) : NULL,
         .repeat = repeat,
-        .hasty = hasty,
+        .hasty = hasty != NULL,
     };
     struct differential_result result;
     differential_run(module, &backend, reference, &options, &result);
     enum outcome outcome = result.outcome;
+    if (hasty != NULL) {
+        *hasty = result.hasty;
+    }
     ck_assert_msg(outcome == OUTCOME_PASS || result.message[0] != '\0', "no message");
     ck_assert(outcome != OUTCOME_MISMATCH || result.picture[0] != '\0');
     differential_result_finish(&result);
@@ -423,10 +428,10 @@ START_TEST(test_verdict)
 {
     const struct verdict *row = &verdicts[_i];
     const char *const *arguments = row->arguments[0] != NULL ? row->arguments : NULL;
-    enum outcome usual = judge(row->module, row->made, NULL, arguments, NULL, 0, false);
+    enum outcome usual = judge(row->module, row->made, NULL, arguments, NULL, 0, NULL);
     ck_assert_msg(usual == row->usual, "%s: %s, not %s", row->name, outcome_text(usual),
                   outcome_text(row->usual));
-    enum outcome strict = judge(row->module, row->made, NULL, arguments, "strict", 0, false);
+    enum outcome strict = judge(row->module, row->made, NULL, arguments, "strict", 0, NULL);
     ck_assert_msg(strict == row->strict, "%s, strict: %s, not %s", row->name, outcome_text(strict),
                   outcome_text(row->strict));
 }
@@ -437,12 +442,36 @@ START_TEST(test_hasty)
 {
     const struct verdict *row = &verdicts[_i];
     const char *const *arguments = row->arguments[0] != NULL ? row->arguments : NULL;
-    enum outcome usual = judge(row->module, row->made, NULL, arguments, NULL, 0, true);
+    bool hasty;
+    enum outcome usual = judge(row->module, row->made, NULL, arguments, NULL, 0, &hasty);
     ck_assert_msg(usual == row->usual || usual == OUTCOME_MISMATCH, "%s: %s", row->name,
                   outcome_text(usual));
-    enum outcome strict = judge(row->module, row->made, NULL, arguments, "strict", 0, true);
+    enum outcome strict = judge(row->module, row->made, NULL, arguments, "strict", 0, &hasty);
     ck_assert_msg(strict == row->strict || strict == OUTCOME_MISMATCH, "%s, strict: %s", row->name,
                   outcome_text(strict));
+}
+END_TEST
+
+/* What is clearly wrong is so at once, even where the default bound is no bound. */
+START_TEST(test_hasty_at_once)
+{
+    static const char *const arguments[] = {"{0.1, -0.2}"};
+    static const struct {
+        const char *made;
+        bool hasty;
+    } rows[] = {
+        {ENTRY(DEEP "  c = f32[] constant(-1.1)\n  b = f32[2] broadcast(c), dimensions={}\n"
+                    "  ROOT r = f32[2] multiply(e10, b)\n"),
+         true},
+        {ENTRY(DEEP "  c = f32[] constant(-1.001)\n  b = f32[2] broadcast(c), dimensions={}\n"
+                    "  ROOT r = f32[2] multiply(e10, b)\n"),
+         false},
+    };
+    bool hasty;
+    enum outcome outcome = judge(ENTRY(DEEP "  ROOT r = f32[2] negate(e10)\n"), rows[_i].made, NULL,
+                                 arguments, NULL, 0, &hasty);
+    ck_assert_int_eq(outcome, OUTCOME_MISMATCH);
+    ck_assert_int_eq(hasty, rows[_i].hasty);
 }
 END_TEST
 
@@ -481,8 +510,8 @@ START_TEST(test_flaky)
     static const char *const arguments[] = {"{1, 2}"};
     const char *module = ENTRY(X "  ROOT r = f32[2] negate(x)\n");
     const char *other = ENTRY(X "  ROOT r = f32[2] abs(x)\n");
-    ck_assert_int_eq(judge(module, module, other, arguments, NULL, 3, false), OUTCOME_FLAKY);
-    ck_assert_int_eq(judge(module, module, module, arguments, NULL, 3, false), OUTCOME_PASS);
+    ck_assert_int_eq(judge(module, module, other, arguments, NULL, 3, NULL), OUTCOME_FLAKY);
+    ck_assert_int_eq(judge(module, module, module, arguments, NULL, 3, NULL), OUTCOME_PASS);
 }
 END_TEST
 
@@ -492,6 +521,7 @@ int main(void)
     TCase *tests = tcase_create("verdicts");
     tcase_add_loop_test(tests, test_verdict, 0, sizeof verdicts / sizeof *verdicts);
     tcase_add_loop_test(tests, test_hasty, 0, sizeof verdicts / sizeof *verdicts);
+    tcase_add_loop_test(tests, test_hasty_at_once, 0, 2);
     tcase_add_test(tests, test_sums_of_updates);
     tcase_add_test(tests, test_flaky);
     suite_add_tcase(suite, tests);
