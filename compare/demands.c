@@ -257,53 +257,50 @@ static void pass_range(struct demands *demands, const struct instruction *operan
     }
 }
 
-/* Integers plus or minus a constant: a counter, an index. */
-static void pass_int_arithmetic(struct demands *demands, const struct instruction *instruction,
-                                const struct constraint *own)
+/* Of a value plus or minus a constant, and a constant minus a value, the range is mapped back, of
+ * integers too (a counter, an index, one from the end). False: it is none of these. */
+static bool pass_sum(struct demands *demands, const struct instruction *instruction,
+                     const struct constraint *own)
 {
     const struct instruction *a = instruction->operands[0], *b = instruction->operands[1];
     bool adds = instruction->opcode == OP_ADD;
     double c;
-    if (!own->has_range || (!adds && instruction->opcode != OP_SUBTRACT)) {
-        return;
+    if (!adds && instruction->opcode != OP_SUBTRACT) {
+        return false;
     }
     if (constant_value(b, &c)) {
         c = adds ? c : -c;
         demand_range(demand_of(demands, a), own->low - c, own->high - c, own->why);
-    } else if (adds && constant_value(a, &c)) {
-        demand_range(demand_of(demands, b), own->low - c, own->high - c, own->why);
+    } else if (constant_value(a, &c)) {
+        demand_range(demand_of(demands, b), adds ? own->low - c : c - own->high,
+                     adds ? own->high - c : c - own->low, own->why);
+    } else {
+        return false;
     }
+    return true;
 }
 
-/* add, subtract, multiply, divide of a value and a constant: the range is mapped back. Sums and
- * products of two values pass on "positive" and no more. */
+/* The same of a value times or divided by a constant. Sums and products of two values pass on
+ * "positive" and no more. */
 static void pass_arithmetic(struct demands *demands, const struct instruction *instruction,
                             const struct constraint *own)
 {
     const struct instruction *a = instruction->operands[0], *b = instruction->operands[1];
     double c, low = own->low, high = own->high;
     enum opcode op = instruction->opcode;
-    if (is_integer(instruction)) {
-        pass_int_arithmetic(demands, instruction, own);
-    }
-    if (!is_inexact(instruction) || !own->has_range) {
+    bool floats = is_inexact(instruction);
+    if (!own->has_range || (!floats && !is_integer(instruction)) ||
+        pass_sum(demands, instruction, own) || !floats) {
         return;
     }
     if (constant_value(b, &c)) {
-        if (op == OP_ADD || op == OP_SUBTRACT) {
-            c = op == OP_ADD ? c : -c;
-            pass_range(demands, a, low - c, high - c, own);
-        } else if (c != 0) {
+        if (c != 0) {
             double x = op == OP_MULTIPLY ? low / c : low * c;
             double y = op == OP_MULTIPLY ? high / c : high * c;
             pass_range(demands, a, fmin(x, y), fmax(x, y), own);
         }
     } else if (constant_value(a, &c)) {
-        if (op == OP_ADD) {
-            pass_range(demands, b, low - c, high - c, own);
-        } else if (op == OP_SUBTRACT) {
-            pass_range(demands, b, c - high, c - low, own);
-        } else if (op == OP_MULTIPLY && c != 0) {
+        if (op == OP_MULTIPLY && c != 0) {
             pass_range(demands, b, fmin(low / c, high / c), fmax(low / c, high / c), own);
         }
     } else if (low >= 0 && a != b && op != OP_SUBTRACT) {

@@ -146,6 +146,25 @@ START_TEST(test_counted_steps)
 }
 END_TEST
 
+/* What is looked up counted from the end, and from the third. */
+START_TEST(test_indices_plus_and_minus)
+{
+    struct module *module =
+        read("HloModule m\nENTRY e {\n  x = f32[10,20] parameter(0)\n  i = s32[] parameter(1)\n"
+             "  j = u32[] parameter(2)\n  last = s32[] constant(9)\n  three = u32[] constant(3)\n"
+             "  k = s32[] subtract(last, i)\n  n = u32[] add(three, j)\n"
+             "  m = s32[] convert(n)\n"
+             "  ROOT s = f32[4,5] dynamic-slice(x, k, m), dynamic_slice_sizes={4,5}\n}\n");
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        struct literal **arguments = draw(module, seed);
+        check_range(arguments[1], 3, 9);
+        check_range(arguments[2], 0, 12);
+        finish(NULL, arguments);
+    }
+    module_destroy(module);
+}
+END_TEST
+
 START_TEST(test_sort_keys_are_distinct)
 {
     struct module *module =
@@ -302,6 +321,7 @@ int main(void)
     tcase_add_test(tests, test_gather_through_control_flow);
     tcase_add_test(tests, test_demands_of_each_call);
     tcase_add_test(tests, test_counted_steps);
+    tcase_add_test(tests, test_indices_plus_and_minus);
     tcase_add_test(tests, test_sort_keys_are_distinct);
     tcase_add_test(tests, test_init_values_are_identities);
     tcase_add_test(tests, test_init_values_of_several_results);
