@@ -207,7 +207,8 @@ static const struct instruction *bad_operand(struct cuts *cuts,
 }
 
 /* Halving of what the wrong one depends on finds it at once when all that depends on a wrong value
- * is wrong: what is right has nothing wrong below it. */
+ * is wrong: what is right has nothing wrong below it. What earlier halvings have taken for right by
+ * that rule counts again. */
 static const struct instruction *halve(struct cuts *cuts, const struct instruction *bad,
                                        double narrow_from)
 {
@@ -216,9 +217,12 @@ static const struct instruction *halve(struct cuts *cuts, const struct instructi
     bool *candidates = memory_zalloc(room), *marks = memory_zalloc(room);
     int count = 0;
     mark_ancestors(entry, bad, candidates);
+    cuts->size = 0;
     for (int i = 0; i < entry->count; i++) {
         cuts->size += candidates[i] ? cuts->sizes[i] : 0;
-        candidates[i] &= i != bad->id && can_be_cut(entry->instructions[i]);
+        cuts->good[i] &= cuts->narrowed;
+        candidates[i] &= i != bad->id && can_be_cut(entry->instructions[i]) &&
+                         cuts->known[i] == UNKNOWN && !cuts->good[i];
         count += candidates[i];
     }
     while (count > 0) {
@@ -251,12 +255,20 @@ static const struct instruction *first_bad(struct cuts *cuts, const struct instr
     if (cuts->narrowed && cuts->known[bad->id] == UNKNOWN && !cut_fails(cuts, bad)) {
         return NULL;
     }
-    /* Where halving was misled, there is still something before what was found. */
-    for (const struct instruction *before = bad; before != NULL;) {
-        bad = before;
-        before = bad_operand(cuts, bad);
+    /* Where halving was misled, there is still something before what was found: it is halved again
+     * after a step back, after two, four … where that was no use. */
+    for (int steps = 1;;) {
+        for (int i = 0; i < steps; i++) {
+            const struct instruction *before = bad_operand(cuts, bad);
+            if (before == NULL) {
+                return bad;
+            }
+            bad = before;
+        }
+        const struct instruction *found = halve(cuts, bad, -1);
+        steps = found != bad ? 1 : 2 * steps;
+        bad = found;
     }
-    return bad;
 }
 
 /* known: by computation, 0 = not yet. */

@@ -64,11 +64,10 @@ static const struct {
     {"mutant:hang?instruction=r", "r", "r", -1},
 };
 
-static struct specimen read_specimen(void)
+static struct specimen read_specimen(const char *text)
 {
     struct error err = {0};
-    struct specimen specimen = {.module =
-                                    text_read_module(program, strlen(program), "test", 1, &err)};
+    struct specimen specimen = {.module = text_read_module(text, strlen(text), "test", 1, &err)};
     ck_assert_msg(specimen.module != NULL, "%d:%d %s", err.line, err.column, err.message);
     specimen.argument_count = 2;
     specimen.arguments = memory_zalloc(3 * sizeof *specimen.arguments);
@@ -79,7 +78,7 @@ static struct specimen read_specimen(void)
 
 static void run(const char *uri, int runs, struct bisect_result *result)
 {
-    struct specimen specimen = read_specimen();
+    struct specimen specimen = read_specimen(program);
     struct error err = {0};
     struct backend *backend = backend_open(uri, NULL, &err);
     ck_assert_msg(backend != NULL, "%s", err.message);
@@ -174,6 +173,42 @@ START_TEST(test_what_is_allowed_is_not_found)
 }
 END_TEST
 
+/* x5 is wrong, of x0 … x199; but what goes on for long from x150 times zero is right. */
+START_TEST(test_misled)
+{
+    struct text text;
+    struct error err = {0};
+    text_init(&text);
+    text_append(&text, "HloModule misled\n"
+                       "ENTRY main { a = f32[4] parameter(0) b = f32[4] parameter(1)\n"
+                       "  c = f32[] constant(0) z = f32[4] broadcast(c), dimensions={}\n"
+                       "  x0 = f32[4] subtract(a, b)\n");
+    for (int i = 1; i < 200; i++) {
+        text_printf(&text, "  x%d = f32[4] subtract(x%d, b)\n", i, i - 1);
+    }
+    text_append(&text, "  m = f32[4] multiply(x150, z) y0 = f32[4] add(m, b)\n");
+    for (int i = 1; i < 500; i++) {
+        text_printf(&text, "  y%d = f32[4] negate(y%d)\n", i, i - 1);
+    }
+    text_append(&text, "  ROOT r = f32[4] add(x199, y499) }\n");
+    struct specimen specimen = read_specimen(text.data);
+    struct backend *backend = backend_open("mutant:operands?instruction=x5", NULL, &err);
+    struct backend *reference = backend_open("interp:", NULL, &err);
+    struct bisect_options options = {
+        .backend = backend, .reference = reference, .differential = {.tolerance = TOLERANCE_BITS}};
+    struct bisect_result result;
+    ck_assert_msg(bisect_run(&specimen, &options, &result, &err), "%s", err.message);
+    ck_assert_int_eq(result.level_count, 1);
+    ck_assert_str_eq(result.levels[0].instruction, "x5");
+    ck_assert_int_le(result.runs, 40);
+    bisect_result_finish(&result);
+    backend_close(backend);
+    backend_close(reference);
+    text_finish(&text);
+    specimen_finish(&specimen);
+}
+END_TEST
+
 /* --- cuts that begin where all is well --- */
 
 enum { LINKS = 20 };
@@ -182,7 +217,6 @@ enum { LINKS = 20 };
 static struct specimen read_chain(void)
 {
     struct text text;
-    struct error err = {0};
     text_init(&text);
     text_append(
         &text,
@@ -213,13 +247,8 @@ static struct specimen read_chain(void)
     }
     text_printf(&text, "  n = f32[4] negate(x3)\n  ROOT r = (f32[4], f32[4]) tuple(x%d, n) }\n",
                 2 * LINKS - 1);
-    struct specimen specimen = {.module = text_read_module(text.data, text.size, "test", 1, &err)};
-    ck_assert_msg(specimen.module != NULL, "%d:%d %s", err.line, err.column, err.message);
+    struct specimen specimen = read_specimen(text.data);
     text_finish(&text);
-    specimen.argument_count = 2;
-    specimen.arguments = memory_zalloc(3 * sizeof *specimen.arguments);
-    struct input_options inputs = {.seed = 1};
-    ck_assert(inputs_generate(specimen.module, &inputs, specimen.arguments, NULL, &err));
     return specimen;
 }
 
@@ -332,7 +361,7 @@ static bool at_once(void *context)
 /* Stopped before anything was cut, the whole is still known to fail. */
 START_TEST(test_stopped)
 {
-    struct specimen specimen = read_specimen();
+    struct specimen specimen = read_specimen(program);
     struct error err = {0};
     struct backend *backend = backend_open("mutant:operands?instruction=sub", NULL, &err);
     struct backend *reference = backend_open("interp:", NULL, &err);
@@ -354,7 +383,7 @@ END_TEST
 /* Shows in 3 of 10 runs: run often enough, it shrinks to what is at fault. */
 START_TEST(test_flaky)
 {
-    struct specimen specimen = read_specimen();
+    struct specimen specimen = read_specimen(program);
     struct error err = {0};
     struct backend *backend =
         backend_open("mutant:operands?instruction=sub&fails=3&runs=10", NULL, &err);
@@ -406,6 +435,7 @@ int main(void)
     tcase_add_loop_test(tests, test_named, 0, sizeof cases / sizeof *cases);
     tcase_add_loop_test(tests, test_refused, 0, sizeof refused / sizeof *refused);
     tcase_add_test(tests, test_what_is_allowed_is_not_found);
+    tcase_add_test(tests, test_misled);
     tcase_add_test(tests, test_narrowed);
     tcase_add_test(tests, test_together);
     tcase_add_test(tests, test_nothing_to_find);
