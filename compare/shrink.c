@@ -210,6 +210,31 @@ static bool simplify(struct shrinking *shrinking, const struct simplification *s
     return any;
 }
 
+static bool change_nothing(const struct specimen *original, struct specimen *copy,
+                           struct shrink_place place, shrink_value *value, void *context)
+{
+    (void)original;
+    (void)copy;
+    (void)place;
+    (void)value;
+    (void)context;
+    return true;
+}
+
+/* Settles the best. Each candidate is settled, and so drops what calls pass for nothing: if the
+ * failure is in how that is passed, none would fail, and it is kept from now on. */
+static void settle_best(struct shrinking *shrinking)
+{
+    static const struct simplification settled = {.name = "settled", .apply = change_nothing};
+    static const struct shrink_place nowhere = {0};
+    struct trial trial = {
+        .simplification = &settled, .places = &nowhere, .count = 1, .shrinking = shrinking};
+    trial.made = !shrinking->best->keeps_unread && make_candidate(&trial);
+    if (trial.made && run_trials(shrinking, &trial, 1) < 0) {
+        shrinking->best->keeps_unread = true;
+    }
+}
+
 void shrink_run(struct specimen *specimen, const struct shrink_options *options,
                 struct shrink_statistics *statistics)
 {
@@ -220,6 +245,7 @@ void shrink_run(struct specimen *specimen, const struct shrink_options *options,
     specimen_spread(specimen);
     while (changed && !over(&shrinking)) {
         changed = false;
+        settle_best(&shrinking);
         for (int i = 0; i < simplification_count && !over(&shrinking); i++) {
             changed |= simplify(&shrinking, &simplifications[i]);
         }

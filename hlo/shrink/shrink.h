@@ -24,6 +24,7 @@ struct specimen {
     int argument_count;         /* parameters */
     struct literal **arguments; /* [set * argument_count + parameter] */
     int set_count;              /* devices; 0 or 1: all devices get the same arguments */
+    bool keeps_unread;          /* settling leaves what calls and fusions pass for nothing */
 };
 int specimen_sets(const struct specimen *specimen);           /* at least 1 */
 int specimen_argument_total(const struct specimen *specimen); /* of all sets */

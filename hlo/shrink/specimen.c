@@ -43,6 +43,7 @@ static void copy_arguments(const struct specimen *from, struct specimen *to)
     int total = specimen_argument_total(from);
     to->argument_count = from->argument_count;
     to->set_count = from->set_count;
+    to->keeps_unread = from->keeps_unread;
     to->arguments = memory_zalloc(((size_t)total + 1) * sizeof *to->arguments);
     for (int i = 0; i < total; i++) {
         to->arguments[i] = literal_retain(from->arguments[i]);
@@ -461,8 +462,9 @@ struct callers {
     struct instruction *last;
 };
 
-/* Sweeps computations, callers first, and what only one fusion or call passes for nothing. */
-static void sweep_with_callers(struct module *module)
+/* Sweeps computations, callers first, and what only one fusion or call passes for nothing unless
+ * that is kept. */
+static void sweep_with_callers(struct module *module, bool keeps_unread)
 {
     struct callers *callers = memory_zalloc((size_t)module->count * sizeof *callers);
     for (int c = 0; c < module->count; c++) {
@@ -476,7 +478,7 @@ static void sweep_with_callers(struct module *module)
         see_through_tuples(computation);
         sweep(computation, computation != module->entry);
         struct instruction *caller = callers[c].last;
-        if (computation != module->entry && callers[c].count == 1 &&
+        if (!keeps_unread && computation != module->entry && callers[c].count == 1 &&
             (caller->opcode == OP_FUSION || caller->opcode == OP_CALL)) {
             drop_unread_parameters(computation, caller);
         }
@@ -495,7 +497,7 @@ static void sweep_with_callers(struct module *module)
 bool specimen_settle(struct specimen *specimen, struct error *err)
 {
     struct module *module = specimen->module;
-    sweep_with_callers(module);
+    sweep_with_callers(module, specimen->keeps_unread);
     sweep_computations(module);
     for (int c = 0; c < module->count; c++) { /* what callers no longer pass */
         sweep(module->computations[c], module->computations[c] != module->entry);

@@ -138,6 +138,47 @@ START_TEST(test_smallest)
 }
 END_TEST
 
+/* A call that passes two operands of one shape, and some instruction. */
+static bool passes_two(void *context, int thread, const struct specimen *specimen)
+{
+    (void)context;
+    (void)thread;
+    for (int c = 0; c < specimen->module->count; c++) {
+        const struct computation *computation = specimen->module->computations[c];
+        for (int i = 0; i < computation->count; i++) {
+            const struct instruction *instruction = computation->instructions[i];
+            if (instruction->opcode == OP_CALL && instruction->operand_count == 2) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* What goes wrong is how a call passes what its computation does not read. */
+START_TEST(test_unread)
+{
+    struct specimen specimen =
+        read_specimen("HloModule m\n"
+                      "idle { x = f32[9] parameter(0)\n  ROOT n = f32[9] negate(x) }\n"
+                      "one { x = f32[9] parameter(0)\n  y = f32[9] parameter(1)\n"
+                      "  d = f32[9] add(x, y)\n  e = f32[9] exponential(y)\n"
+                      "  ROOT n = f32[9] negate(e) }\n"
+                      "ENTRY e {\n  x = f32[9] parameter(0)\n  y = f32[9] tanh(x)\n"
+                      "  z = f32[9] cosine(y)\n  i = f32[9] call(z), to_apply=idle\n"
+                      "  c = f32[9] call(y, z), to_apply=one\n  ROOT s = f32[9] sine(c)\n}\n");
+    struct shrink_options options = {.test = passes_two};
+    struct shrink_statistics statistics;
+    shrink_run(&specimen, &options, &statistics);
+    char *text = print(&specimen);
+    struct specimen_size size = specimen_size(&specimen);
+    ck_assert(statistics.complete && passes_two(NULL, 0, &specimen));
+    ck_assert_msg(size.instructions <= 4 && size.elements <= 4, "%s", text);
+    free(text);
+    specimen_finish(&specimen);
+}
+END_TEST
+
 /* The value of an instruction of the specimen, by evaluating up to it. */
 static struct literal *evaluated(void *context, const struct instruction *instruction, int set)
 {
@@ -232,6 +273,7 @@ int main(void)
     Suite *suite = suite_create("shrink");
     TCase *tests = tcase_create("all");
     tcase_add_loop_test(tests, test_smallest, 0, sizeof pairs / sizeof *pairs);
+    tcase_add_test(tests, test_unread);
     tcase_add_test(tests, test_parameters_keep_values);
     tcase_add_test(tests, test_jobs);
     tcase_add_test(tests, test_stopped);
