@@ -33,8 +33,8 @@ struct differential_options {
     int repeat; /* runs on the backend; differing ones are FLAKY; 0 = 1 */
     /* What is far beyond the default tolerance (in deep modules, where that is too wide: beyond
      * steps of the output) is a MISMATCH at once: neither licences nor spreads are asked, which
-     * take many evaluations, if the reference has taken hasty_from seconds. For searches that ask
-     * again at their end. */
+     * take many evaluations, if the reference has taken hasty_from seconds; nor is what few samples
+     * of the spread say looked into by more. For searches that ask again at their end. */
     bool hasty;
     double hasty_from;
 };
@@ -52,7 +52,7 @@ struct differential_result {
     char *message; /* one line: why; "" on a plain PASS */
     char *picture; /* the mismatch picture; "" if there is none */
     char *notes;   /* one line each: licences used, inputs redrawn, elided constants … */
-    bool hasty;    /* a MISMATCH without licences and spreads */
+    bool hasty;    /* a MISMATCH without all that a verdict takes */
     uint64_t seed;
     int tameness;
     int replica_count, partition_count, device_count;

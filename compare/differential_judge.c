@@ -245,6 +245,13 @@ static bool is_far(struct differential_run *run, const struct literal *reference
     return far;
 }
 
+/* What takes long need not be known exactly yet. */
+static bool may_haste(const struct differential_run *run)
+{
+    return run->options->hasty && has_licences(run) &&
+           run->result->reference.run_seconds >= run->options->hasty_from;
+}
+
 /* Compares within the golden's own spread, as so many samples see it. */
 static bool compare_spread(struct differential_run *run, const struct literal *golden,
                            const struct literal *reference, const struct literal *actual,
@@ -283,7 +290,10 @@ static void tighten(struct differential_run *run, const struct literal *golden,
         return;
     }
     if (is_in_doubt(run)) {
-        compare_spread(run, golden, *reference, actual, bounds, SAMPLES_IN_DOUBT);
+        run->result->hasty = may_haste(run) && !comparison->equal;
+        if (!run->result->hasty) {
+            compare_spread(run, golden, *reference, actual, bounds, SAMPLES_IN_DOUBT);
+        }
     }
     if (!comparison->equal && !differs) {
         try_licences(run, reference, actual, bounds);
@@ -423,9 +433,7 @@ void differential_judge_devices(struct differential_run *run)
     compare_again(run, reference, actual, bounds);
     bool tight = is_tightened(run);
     bool differs = !result->comparison.equal;
-    result->hasty = has_licences(run) && run->options->hasty &&
-                    result->reference.run_seconds >= run->options->hasty_from &&
-                    is_far(run, reference, actual, bounds);
+    result->hasty = may_haste(run) && is_far(run, reference, actual, bounds);
     if (has_licences(run) && !result->hasty) {
         struct literal *golden = literal_retain(reference);
         if (differs) {
@@ -436,6 +444,7 @@ void differential_judge_devices(struct differential_run *run)
         }
         literal_release(golden);
     }
+    result->hasty &= !result->comparison.equal;
     fill_verdicts(run);
     conclude_compared(run, reference, actual);
     free(run->factorizations);
