@@ -8,7 +8,7 @@ enum follower { ONLY_SLOW, FIRST_WRONG, SMALLEST, WHICH_PASS, FOLLOWER_COUNT };
 static const struct {
     const char *label, *command;
 } followers[FOLLOWER_COUNT] = {
-    [ONLY_SLOW] = {"only slow", "run"},
+    [ONLY_SLOW] = {"only slow", NULL}, /* the same run again */
     [FIRST_WRONG] = {"first wrong", "bisect"},
     [SMALLEST] = {"smallest", "shrink"},
     [WHICH_PASS] = {"which pass", "passes"},
