@@ -5,7 +5,16 @@
 /* --- windows, paddings, slices: a variant is a dimension and what of it --- */
 
 /* What of a dimension can be plainer, for each of the attributes. */
-enum plainer { PLAINER_STRIDE, PLAINER_LOW, PLAINER_HIGH, PLAINER_HOLES, PLAINER_SIZE, PLAINERS };
+enum plainer {
+    PLAINER_STRIDE,
+    PLAINER_LOW, /* 0 */
+    PLAINER_HIGH,
+    PLAINER_LOW_ONE, /* 1 */
+    PLAINER_HIGH_ONE,
+    PLAINER_HOLES,
+    PLAINER_SIZE,
+    PLAINERS
+};
 
 static bool plainer_window(struct window_dimension *dimension, enum plainer what)
 {
@@ -19,6 +28,12 @@ static bool plainer_window(struct window_dimension *dimension, enum plainer what
         break;
     case PLAINER_HIGH:
         dimension->padding_high = 0;
+        break;
+    case PLAINER_LOW_ONE:
+        dimension->padding_low = dimension->padding_low > 1 ? 1 : dimension->padding_low;
+        break;
+    case PLAINER_HIGH_ONE:
+        dimension->padding_high = dimension->padding_high > 1 ? 1 : dimension->padding_high;
         break;
     case PLAINER_HOLES:
         dimension->window_dilation = dimension->base_dilation = 1;
@@ -39,11 +54,14 @@ static bool plainer_padding(struct padding_dimension *dimension, enum plainer wh
 {
     int64_t *const fields[PLAINERS] = {[PLAINER_LOW] = &dimension->low,
                                        [PLAINER_HIGH] = &dimension->high,
+                                       [PLAINER_LOW_ONE] = &dimension->low,
+                                       [PLAINER_HIGH_ONE] = &dimension->high,
                                        [PLAINER_HOLES] = &dimension->interior};
     int64_t *field = fields[what];
-    bool changes = field != NULL && *field != 0;
+    int64_t wanted = what == PLAINER_LOW_ONE || what == PLAINER_HIGH_ONE;
+    bool changes = field != NULL && (wanted == 0 ? *field != 0 : *field > 1);
     if (changes) {
-        *field = 0;
+        *field = wanted;
     }
     return changes;
 }
@@ -147,7 +165,14 @@ bool apply_windows(const struct specimen *original, struct specimen *copy,
     struct size_rules none = {0};
     (void)value;
     (void)context;
-    return shrink_resize(original, copy, prepare_windows, place, &none);
+    if (shrink_resize(original, copy, prepare_windows, place, &none)) {
+        return true;
+    }
+    specimen_finish(copy); /* sizes that go together need not */
+    specimen_borrow(original, copy);
+    return place.computation == original->module->entry->id &&
+           prepare_windows(original, copy, place) &&
+           shrink_follow(original, copy, place_instruction(copy, place));
 }
 
 /* --- dynamic sizes --- */

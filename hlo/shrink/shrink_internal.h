@@ -49,6 +49,16 @@ typedef bool shrink_prepare(const struct specimen *original, struct specimen *co
 bool shrink_resize(const struct specimen *original, struct specimen *copy, shrink_prepare *prepare,
                    struct shrink_place place, const struct size_rules *rules);
 
+/* The part of the literal with the smallest indices, or the largest; NULL without memory. */
+struct literal *shrink_cropped(const struct literal *literal, const struct shape *shape, bool last);
+
+/* --- follow.c --- */
+
+/* In the entry of a copy with other shapes of parameters and constants, and other attributes of the
+ * instruction `changed` (NULL: none), shapes follow. False: they cannot. */
+bool shrink_follow(const struct specimen *original, struct specimen *copy,
+                   const struct instruction *changed);
+
 /* Fills an empty computation of the same module with copies of another's instructions. */
 void shrink_copy_computation(const struct computation *from, struct computation *to);
 /* The computation's instructions are needed where it is called only once: by whom? NULL otherwise.

@@ -55,8 +55,7 @@ static const struct shape *mapped_shape(const struct size_rules *rules, const st
     return shape_make(shape->type, shape->rank, dimensions, shape->dynamic, NULL);
 }
 
-/* The part of the literal with the smallest indices. */
-static struct literal *cropped(const struct literal *literal, const struct shape *shape)
+struct literal *shrink_cropped(const struct literal *literal, const struct shape *shape, bool last)
 {
     if (shape_compatible(literal->shape, shape)) {
         return literal_retain((struct literal *)(uintptr_t)literal);
@@ -77,7 +76,8 @@ static struct literal *cropped(const struct literal *literal, const struct shape
     for (int64_t i = 0; i < count; i++) {
         int64_t source = 0;
         for (int d = 0; d < shape->rank; d++) {
-            source = source * literal->shape->dimensions[d] + at[d];
+            int64_t size = literal->shape->dimensions[d];
+            source = source * size + at[d] + (last ? size - shape->dimensions[d] : 0);
         }
         memcpy(to + i * width, from + source * width, (size_t)width);
         for (int d = shape->rank - 1; d >= 0 && ++at[d] == shape->dimensions[d]; d--) {
@@ -225,7 +225,7 @@ static bool resize(const struct instruction *old, struct instruction *new,
 {
     new->shape = mapped_shape(rules, old->shape);
     if (new->literal != NULL) {
-        struct literal *literal = cropped(old->literal, new->shape);
+        struct literal *literal = shrink_cropped(old->literal, new->shape, false);
         literal_release(new->literal);
         new->literal = literal;
         return literal != NULL;
@@ -289,8 +289,8 @@ static bool rewrite(const struct specimen *original, struct specimen *copy,
         }
     }
     for (int k = 0; k < specimen_argument_total(copy); k++) {
-        struct literal *argument =
-            cropped(copy->arguments[k], mapped_shape(rules, copy->arguments[k]->shape));
+        struct literal *argument = shrink_cropped(
+            copy->arguments[k], mapped_shape(rules, copy->arguments[k]->shape), false);
         if (argument == NULL) {
             return false;
         }

@@ -29,7 +29,7 @@ static char *print(const struct specimen *specimen)
 
 static const struct {
     const char *text;
-    const char *wanted[3];     /* words that have to stay: the failure */
+    const char *wanted[5];     /* words that have to stay: the failure */
     int instructions, devices; /* at most, of all computations; exactly */
     const char *left, *gone;   /* a word of what is left, and one that is not; NULL: any */
 } cases[] = {
@@ -187,6 +187,35 @@ static const struct {
      1,
      "f32[1,1]",
      "25"},
+    /* Three channels, and three places of a window: one size, but not of one kind. */
+    {"HloModule m\n"
+     "ENTRY e { x = f32[2,3,9,10] parameter(0) k = f32[3,3,4,5] parameter(1)\n"
+     "  ROOT c = f32[2,3,3,2] convolution(x, k), window={size=4x5 rhs_dilate=2x2},\n"
+     "    dim_labels=bf01_oi01->bf01 }\n",
+     {"convolution(", "rhs_dilate=2x2"},
+     3,
+     1,
+     "p0 = f32[1,1,1,1]",
+     "x4"},
+    {"HloModule m\n"
+     "ENTRY e { x = f32[1,1] parameter(0) z = f32[] parameter(1)\n"
+     "  p = f32[7,7] pad(x, z), padding=3_3x3_3 b = f32[5,7,7] broadcast(p), dimensions={1,2}\n"
+     "  r = f32[1,5,7,1,7] reshape(b) c = f64[1,5,7,1,7] convert(r)\n"
+     "  ROOT s = f64[1,5,7,1,1] slice(c), slice={[0:1],[0:5],[0:7],[0:1],[6:7]} }\n",
+     {"pad(", "broadcast(", "reshape(", "convert(", "slice("},
+     7,
+     1,
+     "[1,1,1,1,1]",
+     "7"},
+    /* The last element is the one that matters. */
+    {"HloModule m\n"
+     "ENTRY e { c = f32[3,2] constant({{1,2},{3,4},{5,6}})\n"
+     "  ROOT n = f32[3,2] negate(c) }\n",
+     {"negate(", "6 }"},
+     2,
+     1,
+     "f32[1,2]{1,0} constant({ { 5, 6 } })",
+     NULL},
     /* Dynamic sizes. */
     {"HloModule m\n"
      "ENTRY e { x = f32[8] parameter(0) n = s32[] parameter(1)\n"
@@ -247,7 +276,7 @@ static bool has_words(void *context, int thread, const struct specimen *specimen
             specimen->module->entry->parameters[i % specimen->argument_count];
         ck_assert(shape_compatible(specimen->arguments[i]->shape, parameter->shape));
     }
-    for (int i = 0; i < 3 && property->wanted[i] != NULL; i++) {
+    for (int i = 0; i < 5 && property->wanted[i] != NULL; i++) {
         all = all && strstr(text, property->wanted[i]) != NULL;
     }
     free(text);
