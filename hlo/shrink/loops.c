@@ -88,12 +88,38 @@ static bool passes_through(const struct computation *computation, int64_t index,
     return computation->root->opcode == OP_TUPLE;
 }
 
+static bool is_entry(const struct computation *computation)
+{
+    return computation == computation->module->entry;
+}
+
+/* Can elements of what goes into the loop be left out? It is a tuple, or an argument of the module
+ * that nothing else reads. */
+static bool can_begin_with_less(const struct instruction *loop)
+{
+    const struct instruction *init = loop->operands[0];
+    bool can = init->opcode == OP_TUPLE || (init->opcode == OP_PARAMETER && is_entry(loop->parent));
+    for (int i = 0; can && init->opcode == OP_PARAMETER && i < loop->parent->count; i++) {
+        const struct instruction *user = loop->parent->instructions[i];
+        for (int k = 0; k < user->operand_count; k++) {
+            can &= user == loop || user->operands[k] != init;
+        }
+    }
+    return can && loop->parent->root != init;
+}
+
+/* Of what comes out of it? The module's result may be less. */
+static bool can_end_with_less(const struct instruction *loop)
+{
+    return loop->parent->root != loop || is_entry(loop->parent);
+}
+
 static bool droppable(const struct instruction *loop, int64_t index)
 {
     const struct computation *computation = loop->parent;
-    if (loop->opcode != OP_WHILE || loop->operands[0]->opcode != OP_TUPLE ||
+    if (loop->opcode != OP_WHILE || !can_begin_with_less(loop) || !can_end_with_less(loop) ||
         loop->shape->count < 2 || !passes_through(loop->called[0], index, true) ||
-        !passes_through(loop->called[1], index, false) || computation->root == loop ||
+        !passes_through(loop->called[1], index, false) ||
         shrink_only_caller(loop->called[0]) == NULL ||
         shrink_only_caller(loop->called[1]) == NULL) {
         return false;
@@ -107,7 +133,7 @@ static bool droppable(const struct instruction *loop, int64_t index)
             /* Nor the element itself, unless it is what went in. */
             if (user->operands[k] == loop && attr_int(user, ATTR_INDEX, 0) == index) {
                 const struct instruction *out = loop->called[0]->root->operands[index];
-                if (out->opcode != OP_GET_TUPLE_ELEMENT ||
+                if (loop->operands[0]->opcode != OP_TUPLE || out->opcode != OP_GET_TUPLE_ELEMENT ||
                     out->operands[0] != loop->called[0]->parameters[0] ||
                     attr_int(out, ATTR_INDEX, 0) != index) {
                     return false;
@@ -151,7 +177,7 @@ static bool mark_needed(const struct instruction *instruction, const struct inst
 static bool mark_read_after(const struct instruction *loop, bool *needed)
 {
     const struct computation *computation = loop->parent;
-    bool told = computation->root != loop;
+    bool told = can_end_with_less(loop);
     for (int i = 0; i < computation->count; i++) {
         const struct instruction *user = computation->instructions[i];
         for (int k = 0; k < user->operand_count; k++) {
@@ -174,7 +200,7 @@ static bool find_needed(const struct instruction *loop, bool *needed)
     int count = loop->shape->count;
     size_t room = (size_t)(body->count > condition->count ? body->count : condition->count) + 1;
     bool *seen = memory_zalloc(room);
-    bool told = loop->operands[0]->opcode == OP_TUPLE && body->root->opcode == OP_TUPLE &&
+    bool told = can_begin_with_less(loop) && body->root->opcode == OP_TUPLE &&
                 shrink_only_caller(body) == loop && shrink_only_caller(condition) == loop &&
                 mark_read_after(loop, needed) &&
                 mark_needed(condition->root, condition->parameters[0], seen, needed);
@@ -263,22 +289,48 @@ static struct instruction *shorter_tuple(struct instruction *tuple, int64_t inde
             operands[kept++] = tuple->operands[k];
         }
     }
-    return instruction_add(tuple->parent,
-                           arena_printf(arena, "%s.less.%d", tuple->name, tuple->parent->count),
-                           OP_TUPLE, without(tuple->shape, index), kept, operands);
+    /* It has the name from now on: bugs, too, can be known by names. */
+    const char *name = tuple->name;
+    tuple->name = arena_printf(arena, "%s.more.%d", name, tuple->parent->count);
+    return instruction_add(tuple->parent, name, OP_TUPLE, without(tuple->shape, index), kept,
+                           operands);
 }
 
-static void drop_state(struct instruction *loop, int64_t index)
+/* The argument of the module that lacks the element. */
+static void shorten_argument(struct specimen *copy, struct instruction *parameter, int64_t index)
+{
+    parameter->shape = without(parameter->shape, index);
+    for (int s = 0; s < specimen_sets(copy); s++) {
+        int at = s * copy->argument_count + (int)parameter->number, kept = 0;
+        const struct literal *old = copy->arguments[at];
+        struct literal **elements =
+            memory_alloc(((size_t)parameter->shape->count + 1) * sizeof *elements);
+        for (int e = 0; e <= parameter->shape->count; e++) {
+            if (e != index) {
+                elements[kept++] = literal_retain(old->elements[e]);
+            }
+        }
+        shrink_set_argument(copy, at, literal_tuple_take(parameter->shape, elements));
+        free(elements);
+    }
+}
+
+static void drop_state(struct specimen *copy, struct instruction *loop, int64_t index)
 {
     struct computation *parent = loop->parent;
-    for (int i = 0; i < parent->count; i++) { /* what comes out is what went in */
+    bool given = loop->operands[0]->opcode == OP_PARAMETER;
+    for (int i = 0; i < parent->count && !given; i++) { /* what comes out is what went in */
         struct instruction *user = parent->instructions[i];
         if (user->opcode == OP_GET_TUPLE_ELEMENT && user->operands[0] == loop &&
             attr_int(user, ATTR_INDEX, 0) == index) {
             shrink_replace_uses(user, loop->operands[0]->operands[index]);
         }
     }
-    loop->operands[0] = shorter_tuple(loop->operands[0], index);
+    if (given) {
+        shorten_argument(copy, loop->operands[0], index);
+    } else {
+        loop->operands[0] = shorter_tuple(loop->operands[0], index);
+    }
     loop->shape = loop->operands[0]->shape;
     renumber(parent, loop, index);
     for (int k = 0; k < 2; k++) {
@@ -290,14 +342,14 @@ static void drop_state(struct instruction *loop, int64_t index)
     /* What read the element itself is dead now, and is swept away. */
 }
 
-static bool drop_needless(struct instruction *loop)
+static bool drop_needless(struct specimen *copy, struct instruction *loop)
 {
     bool *needed = memory_zalloc((size_t)loop->shape->count + 1);
     bool any = false;
     if (find_needed(loop, needed)) {
         for (int e = loop->shape->count - 1; e >= 0 && loop->shape->count > 1; e--) {
             if (!needed[e]) {
-                drop_state(loop, e);
+                drop_state(copy, loop, e);
                 any = true;
             }
         }
@@ -314,8 +366,8 @@ bool apply_state(const struct specimen *original, struct specimen *copy, struct 
     (void)value;
     (void)context;
     if (place.variant == VARIANT_NEEDLESS) {
-        return drop_needless(loop);
+        return drop_needless(copy, loop);
     }
-    drop_state(loop, place.variant);
+    drop_state(copy, loop, place.variant);
     return true;
 }

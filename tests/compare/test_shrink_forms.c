@@ -142,6 +142,23 @@ static const struct {
      1,
      "tanh(",
      "multiply("},
+    /* The state is what the module is given and gives. */
+    {"HloModule m\n"
+     "body { s = (s32[], f32[3], f32[3], f32[2]) parameter(0)\n"
+     "  i = s32[] get-tuple-element(s), index=0 x = f32[3] get-tuple-element(s), index=1\n"
+     "  y = f32[3] get-tuple-element(s), index=2 z = f32[2] get-tuple-element(s), index=3\n"
+     "  one = s32[] constant(1) j = s32[] add(i, one) t = f32[3] tanh(x)\n"
+     "  n = f32[3] negate(y) ROOT o = (s32[], f32[3], f32[3], f32[2]) tuple(j, t, n, z) }\n"
+     "condition { s = (s32[], f32[3], f32[3], f32[2]) parameter(0)\n"
+     "  i = s32[] get-tuple-element(s), index=0 n = s32[] constant(5)\n"
+     "  ROOT l = pred[] compare(i, n), direction=LT }\n"
+     "ENTRY e { s = (s32[], f32[3], f32[3], f32[2]) parameter(0)\n"
+     "  ROOT w = (s32[], f32[3], f32[3], f32[2]) while(s), condition=condition, body=body }\n",
+     {"while(", "tanh(", "compare("},
+     9,
+     1,
+     " (f32[1]{0}) while(",
+     "negate("},
     /* What branches are given and do not read, and what they give and nobody reads. */
     {"HloModule m\n"
      "yes { p = (f32[2], f32[3]) parameter(0) a = f32[2] get-tuple-element(p), index=0\n"
