@@ -311,6 +311,7 @@ static void compare_leaf(const struct literal *reference, const struct literal *
             leaf->unspecified++;
             continue;
         }
+        int64_t mismatches = leaf->mismatches, undecided = leaf->undecided;
         for (int part = 0; part < parts; part++) {
             struct pair pair = pair_get(reference, actual, i, part);
             if (pair.bits_equal) {
@@ -320,6 +321,12 @@ static void compare_leaf(const struct literal *reference, const struct literal *
             double own =
                 bound->element_bounds != NULL ? bound->element_bounds[i * parts + part] : 0;
             judge(leaf, bound, &pair, i, part, own);
+        }
+        if (leaf->mismatches > mismatches) { /* elements count, not their parts */
+            leaf->mismatches = mismatches + 1;
+        }
+        if (leaf->undecided > undecided) {
+            leaf->undecided = undecided + 1;
         }
     }
 }

@@ -7,6 +7,7 @@
 #include "compare/devices.h"
 #include "compare/differential_internal.h"
 #include "compare/licence.h"
+#include "compare/rewrite.h"
 #include "compare/tolerance.h"
 #include "hlo/base/arena.h"
 #include "hlo/base/error.h"
@@ -419,7 +420,8 @@ static void conclude_compared(struct differential_run *run, const struct literal
     text_finish(&message);
 }
 
-void differential_judge_devices(struct differential_run *run)
+/* With bounds, licences and spreads of run->module. */
+static void judge(struct differential_run *run)
 {
     struct differential_result *result = run->result;
     struct literal *reference = devices_join(result->reference.outputs, run->devices);
@@ -451,4 +453,18 @@ void differential_judge_devices(struct differential_run *run)
     run->factorizations = NULL;
     literal_release(reference);
     literal_release(actual);
+}
+
+void differential_judge_devices(struct differential_run *run)
+{
+    const struct module *given = run->module;
+    struct error err = {0};
+    struct module *without_maps = rewrite_copy(given, rewrite_maps, &err);
+    if (err.code != ERROR_NONE) {
+        differential_note(run, "roundings in maps are not seen: %s", err.message);
+    }
+    run->module = without_maps != NULL ? without_maps : given;
+    judge(run);
+    run->module = given;
+    module_destroy(without_maps);
 }

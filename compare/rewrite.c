@@ -1,4 +1,4 @@
-/* Licensed rewrites. */
+/* Rewrites. */
 #include "compare/rewrite.h"
 
 #include <stdlib.h>
@@ -205,6 +205,79 @@ bool rewrite_conversions(struct instruction *convert, bool dry)
         }
         become(convert, OP_CONVERT, 1, from, NULL);
     }
+    return true;
+}
+
+/* --- maps --- */
+
+/* Does the operation do the same to each element of arrays as to scalars? */
+static bool is_elementwise(const struct instruction *instruction)
+{
+    static const char *const inferred[OPCODE_COUNT] = {
+#define OP(id, text, arity, infer, eval, attrs) [OP_##id] = #infer,
+#include "hlo/opcodes.def"
+    };
+    static const char *const elementwise[] = {"unary",  "binary", "compare",
+                                              "select", "clamp",  "complex"};
+    bool is = instruction->opcode == OP_CONVERT || instruction->opcode == OP_BITCAST_CONVERT ||
+              instruction->opcode == OP_REDUCE_PRECISION;
+    for (size_t i = 0; i < sizeof elementwise / sizeof *elementwise; i++) {
+        is |= strcmp(inferred[instruction->opcode], elementwise[i]) == 0;
+    }
+    return is;
+}
+
+static bool can_be_lifted(const struct instruction *inner)
+{
+    return shape_is_scalar(inner->shape) &&
+           (inner->opcode == OP_PARAMETER || inner->opcode == OP_CONSTANT || is_elementwise(inner));
+}
+
+/* What the instruction of a map's computation is on arrays; lifted: by its number, NULL: not yet.
+ * Where a map within was rewritten, users can stand before what they use. */
+static struct instruction *lift(struct instruction *map, const struct instruction *inner,
+                                struct instruction **lifted)
+{
+    struct instruction *operands[3] = {NULL}, *made = lifted[inner->id];
+    const struct shape *shape = shape_with_type(map->shape, inner->shape->type);
+    if (made == NULL && inner->opcode == OP_PARAMETER) {
+        made = map->operands[inner->number];
+    } else if (made == NULL && inner->opcode == OP_CONSTANT) {
+        operands[0] = make(map, OP_CONSTANT, inner->shape, 0, NULL);
+        operands[0]->literal = literal_retain(inner->literal);
+        operands[0]->elided = inner->elided;
+        made = make(map, OP_BROADCAST, shape, 1, operands);
+        instruction_set_attr(made, (struct attr){.key = ATTR_DIMENSIONS});
+    } else if (made == NULL) {
+        for (int k = 0; k < inner->operand_count; k++) {
+            operands[k] = lift(map, inner->operands[k], lifted);
+        }
+        made = make(map, inner->opcode, shape, inner->operand_count, operands);
+        for (int k = 0; k < inner->attr_count; k++) {
+            instruction_set_attr(made, inner->attrs[k]);
+        }
+    }
+    lifted[inner->id] = made;
+    return made;
+}
+
+bool rewrite_maps(struct instruction *map, bool dry)
+{
+    if (map->opcode != OP_MAP || !shape_is_array(map->shape) || shape_is_dynamic(map->shape)) {
+        return false;
+    }
+    const struct computation *body = map->called[0];
+    bool all = true;
+    for (int i = 0; i < body->count; i++) {
+        all &= can_be_lifted(body->instructions[i]);
+    }
+    if (dry || !all) {
+        return all;
+    }
+    struct instruction **lifted = memory_zalloc((size_t)body->count * sizeof *lifted);
+    become(map, OP_COPY, 1, lift(map, body->root, lifted), NULL);
+    map->called_count = 0;
+    free(lifted);
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* Licensed rewrites of a module, on a copy. */
+/* Rewrites of a module, on a copy: licensed ones, and one that changes no bit. */
 #ifndef COMPARE_REWRITE_H
 #define COMPARE_REWRITE_H
 
@@ -21,6 +21,10 @@ rewrite_function rewrite_algebra;
 /* Conversions of floats through other floats go straight: A → B → C becomes A → C, as XLA's pass
  * simplify-fp-conversions has it (xla_allow_excess_precision). */
 rewrite_function rewrite_conversions;
+
+/* A map of elementwise operations is these operations on arrays: no licence, the same bits; but
+ * roundings in it can be seen, as XLA's pass map-inliner shows them to a compiler. */
+rewrite_function rewrite_maps;
 
 /* A copy with every match rewritten; NULL with *err unset when nothing matches. */
 struct module *rewrite_copy(const struct module *module, rewrite_function *rewrite,

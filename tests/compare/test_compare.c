@@ -115,6 +115,10 @@ START_TEST(test_complex_and_shapes)
     ck_assert_double_eq(leaf.first.error, 1);
     ck_assert(agree("c64[] (1, 2)", "c64[] (1, 3)", (struct bound){.abs = 1}, &leaf));
     /* Relative and ulp bounds are of the magnitude, 1 here, but for XLA's rule. */
+    ck_assert(
+        !agree("c64[2] {(1, 2), (3, 4)}", "c64[2] {(1, 2), (5, 6)}", (struct bound){0}, &leaf));
+    ck_assert_int_eq(leaf.elements, 2);
+    ck_assert_int_eq(leaf.mismatches, 1);
     const char *one = "c64[] (1, 1e-6)", *other = "c64[] (1, 1.1e-6)";
     ck_assert(agree(one, other, (struct bound){.rel = 0x1p-23}, &leaf));
     ck_assert(agree(one, other, (struct bound){.ulps = 1}, &leaf));

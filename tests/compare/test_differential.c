@@ -194,6 +194,16 @@ static const struct verdict verdicts[] = {
      {"{0.1, -0.2}"},
      OUTCOME_PASS,
      OUTCOME_MISMATCH},
+    {"roundings in a map",
+     "HloModule m\ngrow { a = f32[] parameter(0)\n  ROOT t = f32[] exponential(a) }\n"
+     "waves { a = f32[] parameter(0)\n  t = f32[] map(a), dimensions={}, to_apply=grow\n"
+     "  two = f32[] constant(2)\n  u = f32[] multiply(t, two)\n  ROOT s = f32[] sine(u) }\n"
+     "ENTRY e {\n" X "  ROOT r = f32[2] map(x), dimensions={0}, to_apply=waves\n}\n",
+     ENTRY(X "  w = f64[2] convert(x)\n  t = f64[2] exponential(w)\n  u = f64[2] add(t, t)\n"
+             "  s = f64[2] sine(u)\n  ROOT r = f32[2] convert(s)\n"),
+     {"{3.1, 5.7}"},
+     OUTCOME_PASS,
+     OUTCOME_MISMATCH},
     {"rounded twice on the way from f64 to f16",
      ENTRY("  x = f64[2] parameter(0)\n  ROOT r = f16[2] convert(x)\n"),
      ENTRY("  x = f64[2] parameter(0)\n  y = f32[2] convert(x)\n  ROOT r = f16[2] convert(y)\n"),
