@@ -174,6 +174,7 @@ enum type profile_sum_type(const struct instruction *instruction)
     case OP_ALL_REDUCE:
     case OP_ALL_REDUCE_START:
     case OP_BATCH_NORM_GRAD:
+    case OP_BATCH_NORM_INFERENCE:
     case OP_BATCH_NORM_TRAINING:
     case OP_REDUCE:
     case OP_REDUCE_SCATTER:
@@ -299,6 +300,8 @@ static int64_t summed(const struct instruction *instruction)
         return instruction->called_count > 0 && reducer_rounds(instruction->called[0])
                    ? participants(instruction)
                    : 0;
+    case OP_BATCH_NORM_INFERENCE: /* less the mean, plus the offset */
+        return 3;
     case OP_BATCH_NORM_TRAINING:
     case OP_BATCH_NORM_GRAD: {
         int64_t features = instruction->operands[0]

@@ -194,6 +194,20 @@ static const struct verdict verdicts[] = {
      {"{0.1, -0.2}"},
      OUTCOME_PASS,
      OUTCOME_MISMATCH},
+    {"batch normalization that cancels",
+     ENTRY("  x = f32[2,1] parameter(0)\n  s = f32[1] constant({0.7})\n"
+           "  o = f32[1] constant({-1.1})\n  m = f32[1] constant({-0.31})\n"
+           "  v = f32[1] constant({0.9})\n"
+           "  ROOT r = f32[2,1] batch-norm-inference(x, s, o, m, v), epsilon=0.001, "
+           "feature_index=1\n"),
+     ENTRY("  x = f32[2,1] parameter(0)\n  m = f32[2,1] constant({{-0.31},{-0.31}})\n"
+           "  w = f32[2,1] constant({{0.901},{0.901}})\n  o = f32[2,1] constant({{-1.1},{-1.1}})\n"
+           "  s = f32[2,1] constant({{0.7},{0.7}})\n  d = f32[2,1] subtract(x, m)\n"
+           "  i = f32[2,1] rsqrt(w)\n  n = f32[2,1] multiply(d, i)\n"
+           "  p = f32[2,1] multiply(n, s)\n  ROOT r = f32[2,1] add(p, o)\n"),
+     {"{{1.18161678}, {0.5}}"},
+     OUTCOME_PASS,
+     OUTCOME_MISMATCH},
     {"roundings in a map",
      "HloModule m\ngrow { a = f32[] parameter(0)\n  ROOT t = f32[] exponential(a) }\n"
      "waves { a = f32[] parameter(0)\n  t = f32[] map(a), dimensions={}, to_apply=grow\n"
