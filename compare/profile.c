@@ -494,6 +494,28 @@ static double narrowed_ulps(const struct instruction *instruction, enum type typ
     return is_product(instruction) && lost > 0 ? ldexp(1, lost) : 0;
 }
 
+/* Of a combiner that is no plain sum or product (log(exp a + exp b) for one) the roundings of each
+ * step stay in what is combined, however little each array element counts in the end. */
+static double combiner_ulps(const struct profile *profile, const struct instruction *instruction,
+                            int64_t terms)
+{
+    double squares = 0;
+    int operations = 0;
+    bool combines = is_plain_sum(instruction->opcode) && terms > 0 && instruction->called_count > 0;
+    const struct computation *combiner =
+        combines ? instruction->called[instruction->called_count - 1] : NULL;
+    for (int i = 0; combines && i < combiner->count; i++) {
+        const struct instruction *step = combiner->instructions[i];
+        enum type type = profile_rounding_type(step);
+        if (type != TYPE_INVALID && result_ulps(step, type) > 0) {
+            double ulps = fmax(1, function_ulps(profile, step, type_bits(type) <= 16, 0));
+            squares += ulps * ulps;
+            operations++;
+        }
+    }
+    return operations > 1 ? sqrt(squares * (double)terms) / 2 : 0;
+}
+
 double profile_ulps(const struct profile *profile, const struct instruction *instruction,
                     int64_t *terms)
 {
@@ -510,7 +532,9 @@ double profile_ulps(const struct profile *profile, const struct instruction *ins
     }
     double ulps = 0;
     if ((kinds & ROUNDING_FUNCTIONS) != 0) {
-        ulps = function_ulps(profile, instruction, narrow, *terms) * profile->ulp_scale;
+        ulps = fmax(function_ulps(profile, instruction, narrow, *terms),
+                    combiner_ulps(profile, instruction, *terms)) *
+               profile->ulp_scale;
     }
     /* That a conversion to a narrow type comes or goes is excess precision, no rounding more or
      * less of its own; roundings before it may flip it. */
@@ -538,7 +562,8 @@ void profile_explain(struct text *out)
         "--tolerance default   Each output gets rel and abs bounds from the operations it comes\n"
         "    through: the ulp bound of each by the table below (times the profile's factor), and\n"
         "    for sums of n terms the rounding of partial sums, 2 + sqrt(n) ulp (of f32, or of\n"
-        "    the type itself for reductions of f16 and bf16); errors add up along the longest\n"
+        "    the type itself for reductions of f16 and bf16), and of each step of what combines\n"
+        "    if that is more than one operation; errors add up along the longest\n"
         "    path. The unit is the coarsest type on the path. rel is in units of each element,\n"
         "    abs of the largest element of the output, for sums can cancel. A thirty-second part "
         "of that\n"

@@ -122,6 +122,14 @@ static enum outcome judge(const char *text, const char *made, const char *then,
     X "  e0 = f32[2] exponential(x)\n" LINK(1, 0) LINK(2, 1) LINK(3, 2) LINK(4, 3) LINK(5, 4) \
         LINK(6, 5) LINK(7, 6) LINK(8, 7) LINK(9, 8) LINK(10, 9)
 
+/* log(exp a + exp b), again and again. */
+#define LOG_SUM_EXP(type)                                                                         \
+    "HloModule m\njoin { a = " type "[] parameter(0)\n  b = " type "[] parameter(1)\n  m = " type \
+    "[] maximum(a, b)\n  d = " type "[] subtract(a, m)\n  f = " type                              \
+    "[] subtract(b, m)\n  g = " type "[] exponential(d)\n  h = " type                             \
+    "[] exponential(f)\n  i = " type "[] add(g, h)\n  j = " type "[] log(i)\n  ROOT r = " type    \
+    "[] add(j, m) }\nENTRY e {\n"
+
 struct verdict {
     const char *name, *module, *made;
     const char *arguments[4]; /* none: drawn */
@@ -206,6 +214,18 @@ static const struct verdict verdicts[] = {
            "  i = f32[2,1] rsqrt(w)\n  n = f32[2,1] multiply(d, i)\n"
            "  p = f32[2,1] multiply(n, s)\n  ROOT r = f32[2,1] add(p, o)\n"),
      {"{{1.18161678}, {0.5}}"},
+     OUTCOME_PASS,
+     OUTCOME_MISMATCH},
+    {"a combiner of several roundings",
+     LOG_SUM_EXP("f32") X "  w = f32[2,3000] broadcast(x), dimensions={0}\n"
+                          "  z = f32[] constant(0)\n"
+                          "  ROOT r = f32[2] reduce(w, z), dimensions={1}, to_apply=join\n}\n",
+     LOG_SUM_EXP("f64") X
+     "  c = f64[2] convert(x)\n  w = f64[2,3000] broadcast(c), dimensions={0}\n"
+     "  z = f64[] constant(0)\n"
+     "  s = f64[2] reduce(w, z), dimensions={1}, to_apply=join\n"
+     "  ROOT r = f32[2] convert(s)\n}\n",
+     {"{1.7, 0.9}"},
      OUTCOME_PASS,
      OUTCOME_MISMATCH},
     {"roundings in a map",
