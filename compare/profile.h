@@ -44,6 +44,8 @@ const struct profile *profile_for(const char *uri);
  * partial sums each round once more, else 0. Data movement, integers and compares: 0. */
 double profile_ulps(const struct profile *profile, const struct instruction *instruction,
                     int64_t *terms);
+/* The summands of one element of a sum; 0: it is none, or picks one of them. */
+int64_t profile_terms(const struct instruction *instruction);
 /* The type that the instruction rounds to: its result's, part of a complex one, or of the first
  * array of a tuple; INVALID when nothing rounds. */
 enum type profile_rounding_type(const struct instruction *instruction);
