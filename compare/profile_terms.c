@@ -1,5 +1,4 @@
 /* How many terms a sum has. */
-#include <string.h>
 
 #include "compare/profile.h"
 #include "hlo/module.h"
