@@ -229,7 +229,6 @@ static bool is_far(struct differential_run *run, const struct literal *reference
         narrow[i].abs *= scale;
         narrow[i].rel *= scale;
         narrow[i].ulps *= scale;
-        narrow[i].near = near_part;
     }
     compare_again(run, reference, actual, narrow);
     bool far = false;
