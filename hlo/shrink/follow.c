@@ -12,39 +12,24 @@ enum { INSTRUCTIONS_MOST = 64 }; /* a larger module is not looked at dimension b
 
 static void follow_window(struct instruction *new)
 {
-    const struct attr *attr = attr_get(new, ATTR_WINDOW), *labels = attr_get(new, ATTR_DIM_LABELS);
-    if (attr == NULL || labels == NULL) {
-        return;
+    const struct attr *labels = attr_get(new, ATTR_DIM_LABELS);
+    int rank = 0;
+    struct window_dimension *window = labels != NULL ? shrink_own_window(new, &rank) : NULL;
+    for (int d = 0; d < rank; d++) {
+        window[d].size = new->operands[1]->shape->dimensions[labels->dim_labels->kernel_spatial[d]];
     }
-    struct attr changed = *attr;
-    struct window_dimension *made = arena_copy(&new->parent->module->arena, attr->window.dimensions,
-                                               (size_t)attr->window.rank * sizeof *made);
-    const struct shape *kernel = new->operands[1]->shape;
-    for (int d = 0; d < attr->window.rank; d++) {
-        made[d].size = kernel->dimensions[labels->dim_labels->kernel_spatial[d]];
-    }
-    changed.window.dimensions = made;
-    instruction_set_attr(new, changed);
 }
 
 /* A slice that went to the end still does. */
 static void follow_slice(const struct instruction *old, struct instruction *new)
 {
-    const struct attr *attr = attr_get(new, ATTR_SLICE);
-    if (attr == NULL) {
-        return;
-    }
-    struct attr changed = *attr;
-    struct slice_dimension *made = arena_copy(&new->parent->module->arena, attr->slices.dimensions,
-                                              (size_t)attr->slices.rank * sizeof *made);
-    const struct shape *before = old->operands[0]->shape, *now = new->operands[0]->shape;
-    for (int d = 0; d < attr->slices.rank; d++) {
-        if (made[d].limit == before->dimensions[d]) {
-            made[d].limit = now->dimensions[d];
+    int rank = 0;
+    struct slice_dimension *slices = shrink_own_slices(new, &rank);
+    for (int d = 0; d < rank; d++) {
+        if (slices[d].limit == old->operands[0]->shape->dimensions[d]) {
+            slices[d].limit = new->operands[0]->shape->dimensions[d];
         }
     }
-    changed.slices.dimensions = made;
-    instruction_set_attr(new, changed);
 }
 
 static bool follow_broadcast(const struct instruction *old, struct instruction *new)

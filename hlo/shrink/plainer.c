@@ -93,38 +93,27 @@ static bool plainer_slice(struct slice_dimension *dimension, enum plainer what)
 /* Makes the change; false if it changes nothing. */
 static bool make_plainer(struct instruction *instruction, int64_t variant)
 {
-    struct arena *arena = &instruction->parent->module->arena;
     int64_t d = variant / PLAINERS;
     enum plainer what = (enum plainer)(variant % PLAINERS);
-    const struct attr *attr = attr_get(instruction, ATTR_WINDOW);
-    if (attr != NULL && d < attr->window.rank &&
-        (what != PLAINER_SIZE || instruction->opcode != OP_CONVOLUTION)) {
-        struct attr changed = *attr;
-        struct window_dimension *made =
-            arena_copy(arena, attr->window.dimensions, (size_t)attr->window.rank * sizeof *made);
-        changed.window.dimensions = made;
-        instruction_set_attr(instruction, changed);
-        return plainer_window(&made[d], what);
+    int rank = 0;
+    struct window_dimension *window = what != PLAINER_SIZE || instruction->opcode != OP_CONVOLUTION
+                                          ? shrink_own_window(instruction, &rank)
+                                          : NULL;
+    if (window != NULL && d < rank) {
+        return plainer_window(&window[d], what);
     }
-    attr = attr_get(instruction, ATTR_PADDING);
+    const struct attr *attr = attr_get(instruction, ATTR_PADDING);
     if (attr != NULL && d < attr->padding.rank) {
         struct attr changed = *attr;
         struct padding_dimension *made =
-            arena_copy(arena, attr->padding.dimensions, (size_t)attr->padding.rank * sizeof *made);
+            arena_copy(&instruction->parent->module->arena, attr->padding.dimensions,
+                       (size_t)attr->padding.rank * sizeof *made);
         changed.padding.dimensions = made;
         instruction_set_attr(instruction, changed);
         return plainer_padding(&made[d], what);
     }
-    attr = attr_get(instruction, ATTR_SLICE);
-    if (attr != NULL && d < attr->slices.rank) {
-        struct attr changed = *attr;
-        struct slice_dimension *made =
-            arena_copy(arena, attr->slices.dimensions, (size_t)attr->slices.rank * sizeof *made);
-        changed.slices.dimensions = made;
-        instruction_set_attr(instruction, changed);
-        return plainer_slice(&made[d], what);
-    }
-    return false;
+    struct slice_dimension *slices = shrink_own_slices(instruction, &rank);
+    return slices != NULL && d < rank && plainer_slice(&slices[d], what);
 }
 
 static int walked_rank(const struct instruction *instruction)

@@ -26,6 +26,10 @@ void shrink_become_constant(struct instruction *instruction, struct literal *lit
 /* It becomes a parameter of the entry with these arguments, one a set (takes the literals). */
 void shrink_become_parameter(struct specimen *specimen, struct instruction *instruction,
                              struct literal *const *arguments_take);
+/* A copy of the dimensions of its window, or its slices, in their place, to be changed; *rank of
+ * them. NULL: it has none. */
+struct window_dimension *shrink_own_window(struct instruction *instruction, int *rank);
+struct slice_dimension *shrink_own_slices(struct instruction *instruction, int *rank);
 /* Keeps `count` sets of arguments from `first` on. */
 void shrink_keep_sets(struct specimen *specimen, int first, int count);
 /* Puts another literal in an argument's place (takes it). */

@@ -117,15 +117,10 @@ static void map_integer(struct instruction *instruction, enum attr_key key,
 /* Limits that were at the end stay there; others move as far as they must. */
 static void map_slices(struct instruction *instruction, const struct size_rules *rules)
 {
-    const struct attr *attr = attr_get(instruction, ATTR_SLICE);
-    if (attr == NULL) {
-        return;
-    }
-    const struct shape *operand = instruction->operands[0]->shape;
-    struct slices slices = attr->slices;
-    struct slice_dimension *made = arena_copy(
-        &instruction->parent->module->arena, slices.dimensions, (size_t)slices.rank * sizeof *made);
-    for (int d = 0; d < slices.rank; d++) {
+    int rank = 0;
+    struct slice_dimension *made = shrink_own_slices(instruction, &rank);
+    for (int d = 0; d < rank; d++) {
+        const struct shape *operand = instruction->operands[0]->shape;
         int64_t old_count = instruction->shape->dimensions[d],
                 size = mapped(rules, operand->dimensions[d]);
         int64_t count = mapped(rules, old_count);
@@ -139,21 +134,14 @@ static void map_slices(struct instruction *instruction, const struct size_rules 
             made[d].limit = made[d].start + room;
         }
     }
-    instruction_set_attr(instruction,
-                         (struct attr){.key = ATTR_SLICE, .slices = {slices.rank, made}});
 }
 
 static void map_window(struct instruction *instruction, const struct size_rules *rules)
 {
-    const struct attr *attr = attr_get(instruction, ATTR_WINDOW);
-    if (attr == NULL) {
-        return;
-    }
-    struct window window = attr->window;
-    struct window_dimension *made = arena_copy(
-        &instruction->parent->module->arena, window.dimensions, (size_t)window.rank * sizeof *made);
+    int rank = 0;
+    struct window_dimension *made = shrink_own_window(instruction, &rank);
     const struct attr *labels = attr_get(instruction, ATTR_DIM_LABELS);
-    for (int d = 0; d < window.rank; d++) {
+    for (int d = 0; d < rank; d++) {
         if (labels != NULL) { /* the size is the kernel's */
             const struct shape *kernel = instruction->operands[1]->shape;
             made[d].size = mapped(rules, kernel->dimensions[labels->dim_labels->kernel_spatial[d]]);
@@ -162,8 +150,6 @@ static void map_window(struct instruction *instruction, const struct size_rules 
             made[d].stride = mapped(rules, made[d].stride);
         }
     }
-    instruction_set_attr(instruction,
-                         (struct attr){.key = ATTR_WINDOW, .window = {window.rank, made}});
 }
 
 /* The one dimension of a reshape's result or operand that is free to take up the difference: finds

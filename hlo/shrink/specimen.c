@@ -220,6 +220,36 @@ void shrink_become_parameter(struct specimen *specimen, struct instruction *inst
     instruction->number = count;
 }
 
+struct window_dimension *shrink_own_window(struct instruction *instruction, int *rank)
+{
+    const struct attr *attr = attr_get(instruction, ATTR_WINDOW);
+    if (attr == NULL) {
+        return NULL;
+    }
+    struct attr own = *attr;
+    *rank = own.window.rank;
+    struct window_dimension *made = arena_copy(&instruction->parent->module->arena,
+                                               own.window.dimensions, (size_t)*rank * sizeof *made);
+    own.window.dimensions = made;
+    instruction_set_attr(instruction, own);
+    return made;
+}
+
+struct slice_dimension *shrink_own_slices(struct instruction *instruction, int *rank)
+{
+    const struct attr *attr = attr_get(instruction, ATTR_SLICE);
+    if (attr == NULL) {
+        return NULL;
+    }
+    struct attr own = *attr;
+    *rank = own.slices.rank;
+    struct slice_dimension *made = arena_copy(&instruction->parent->module->arena,
+                                              own.slices.dimensions, (size_t)*rank * sizeof *made);
+    own.slices.dimensions = made;
+    instruction_set_attr(instruction, own);
+    return made;
+}
+
 void shrink_keep_sets(struct specimen *specimen, int first, int count)
 {
     int each = specimen->argument_count, total = specimen_argument_total(specimen);
